@@ -7,6 +7,8 @@ use crate::{Axis, Cell, Face, Layout, Node};
 pub struct Grid<const D: usize> {
     layout: Layout<D>,
     dx: f64,
+    /// `1 / dx`.
+    per_dx: f64,
     origin: [f64; D],
 }
 
@@ -48,7 +50,12 @@ impl<const D: usize> Grid<D> {
             return Err(GridError::BadGeometry);
         }
         let layout = Layout::new(cells).ok_or(GridError::TooLarge)?;
-        Ok(Grid { layout, dx, origin })
+        Ok(Grid {
+            layout,
+            dx,
+            per_dx: 1.0 / dx,
+            origin,
+        })
     }
 
     /// The memory layout of every field on this grid.
@@ -105,17 +112,17 @@ impl<const D: usize> Grid<D> {
     /// A position in lattice units: the inverse of [`position`](Self::position).
     #[inline(always)]
     pub fn lattice(&self, x: [f64; D], offset: [f64; D]) -> [f64; D] {
-        let inverse = 1.0 / self.dx;
-        std::array::from_fn(|a| (x[a] - self.origin[a]) * inverse - offset[a])
+        std::array::from_fn(|a| (x[a] - self.origin[a]) * self.per_dx - offset[a])
     }
 
     /// The cell that holds `x`, the nearest one if `x` lies outside.
     #[inline(always)]
     pub fn cell_at(&self, x: [f64; D]) -> Cell<D> {
         let lattice = self.lattice(x, [0.0; D]);
-        // `as` saturates and sends NaN to 0, so any input gives a cell of the grid.
+        // `as` saturates, cuts off towards 0 and sends NaN to 0: any input gives a cell of
+        // the grid, and no slow call to `floor` is needed.
         Cell(std::array::from_fn(|a| {
-            (lattice[a].floor() as i32).clamp(0, self.cells()[a] as i32 - 1)
+            (lattice[a] as i32).clamp(0, self.cells()[a] as i32 - 1)
         }))
     }
 

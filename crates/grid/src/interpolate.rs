@@ -1,6 +1,6 @@
 //! Multilinear interpolation.
 
-use crate::{Field, Grid};
+use crate::{FaceField, Field, Grid};
 
 /// The `2^D` lattice points around a position, as the memory index of the lowest and the
 /// fractions towards the highest. Positions outside the lattice are moved to its border.
@@ -20,13 +20,7 @@ impl<const D: usize> Stencil<D> {
         let mut at = [0; D];
         let mut fraction = [0.0; D];
         for a in 0..D {
-            // A lattice of one point has itself as both neighbours: the ghost beyond gets
-            // fraction 0. NaN clamps to itself and saturates to index 0.
-            let last = (extent[a] - 1) as f64;
-            let l = lattice[a].clamp(0.0, last);
-            let low = (l.floor() as i32).min((extent[a] as i32 - 2).max(0));
-            at[a] = low;
-            fraction[a] = l - low as f64;
+            (at[a], fraction[a]) = locate(lattice[a], extent[a]);
         }
         Stencil {
             base: grid.layout().index(at),
@@ -47,6 +41,16 @@ impl<const D: usize> Stencil<D> {
         }
         w
     }
+}
+
+/// The lattice point below `l` and the fraction of the way to the next one, kept within a
+/// lattice of `extent` points. A lattice of one point has itself as both neighbours: the
+/// ghost beyond gets fraction 0. NaN stays NaN in the fraction and has point 0.
+#[inline(always)]
+pub(crate) fn locate(l: f64, extent: usize) -> (i32, f64) {
+    let l = l.clamp(0.0, (extent - 1) as f64);
+    let low = (l as i32).min((extent as i32 - 2).max(0));
+    (low, l - low as f64)
 }
 
 #[inline(always)]
@@ -97,6 +101,41 @@ pub fn lerp_gradient<const D: usize>(
         }
     }
     (value, slope)
+}
+
+/// A face field's vector at `x`: each component interpolated on its own lattice.
+#[inline(always)]
+pub fn sample_faces<const D: usize>(
+    grid: &Grid<D>,
+    u: &FaceField<f64, D>,
+    x: [f64; D],
+) -> [f64; D] {
+    let (layout, cells) = (grid.layout(), grid.cells());
+    let strides = layout.strides();
+    // Along each axis a component's samples lie on nodes (its own axis) or between them.
+    let on = grid.lattice(x, [0.0; D]);
+    let mut node = [(0, 0.0); D];
+    let mut half = [(0, 0.0); D];
+    for a in 0..D {
+        node[a] = locate(on[a], cells[a] + 1);
+        half[a] = locate(on[a] - 0.5, cells[a]);
+    }
+    let slices = u.slices();
+    std::array::from_fn(|component| {
+        let mut at = [0; D];
+        let mut fraction = [0.0; D];
+        for a in 0..D {
+            (at[a], fraction[a]) = if a == component { node[a] } else { half[a] };
+        }
+        lerp(
+            slices[component],
+            strides,
+            &Stencil {
+                base: layout.index(at),
+                fraction,
+            },
+        )
+    })
 }
 
 /// The value and gradient (per metre) of a field at `x`; `offset` as for [`Stencil::new`].

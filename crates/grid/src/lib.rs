@@ -38,7 +38,7 @@ mod slabs;
 
 pub use field::{CellField, FaceField, Field, NodeField};
 pub use grid::{Grid, GridError};
-pub use interpolate::{Stencil, gradient, lerp, lerp_gradient};
+pub use interpolate::{Stencil, gradient, lerp, lerp_gradient, sample_faces};
 pub use layout::{BLOCK, Layout, Row};
 pub use place::{Axis, Cell, Face, Node, Side, Site, axes, corners};
 pub use runs::{Run, Runs};

@@ -77,6 +77,19 @@ impl<const D: usize> Runs<D> {
         runs
     }
 
+    /// The blocks for which `active(index)` holds, `index` the memory index of a block's
+    /// first cell.
+    pub fn of_blocks(layout: &Layout<D>, active: impl Fn(usize) -> bool + Sync) -> Self {
+        let mut runs = Self::none(layout);
+        let blocks = layout.cells()[0].div_ceil(BLOCK);
+        runs.fill_rows(|row, bits| {
+            (0..blocks)
+                .filter(|b| active(row.start + b * BLOCK))
+                .for_each(|b| set(bits, b));
+        });
+        runs
+    }
+
     /// These runs grown by `layers` cells along every axis (whole blocks along x).
     pub fn dilated(&self, layers: usize) -> Self {
         let mut grown = Self::none(&self.layout);
