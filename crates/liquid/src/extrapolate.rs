@@ -1,0 +1,201 @@
+//! Velocity beyond where it is known.
+
+use plash_grid::{Axis, Cell, FaceField, Grid, Runs, Side, Stencil, axes, lerp};
+use rayon::prelude::*;
+
+use crate::setup::DomainSide;
+use crate::solids::Solids;
+
+/// How far velocity is carried beyond known faces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layers(pub u8);
+
+/// Fills unknown faces, layer by layer, with the mean of their known neighbours along the
+/// axes. `known` is 1 at faces whose value is given, 0 elsewhere; layer `n` becomes `n + 1`.
+pub fn into_air<const D: usize>(
+    grid: &Grid<D>,
+    runs: &Runs<D>,
+    layers: Layers,
+    known: &mut FaceField<u8, D>,
+    u: &mut FaceField<f64, D>,
+) {
+    let rows: Vec<_> = runs.iter().collect();
+    for axis in axes::<D>() {
+        for layer in 1..=layers.0 {
+            let found = next_layer(grid, &rows, axis, known, u);
+            if found.iter().all(Vec::is_empty) {
+                break;
+            }
+            let values = u.along_mut(axis).as_mut_slice();
+            let marks = known.along_mut(axis).as_mut_slice();
+            for &(index, value) in found.iter().flatten() {
+                values[index as usize] = value;
+                marks[index as usize] = layer + 1;
+            }
+        }
+    }
+}
+
+type RunRow<'a, const D: usize> = (plash_grid::Row<D>, &'a [plash_grid::Run]);
+
+/// The unknown faces next to known ones, with their mean, one list per row.
+fn next_layer<const D: usize>(
+    grid: &Grid<D>,
+    rows: &[RunRow<'_, D>],
+    axis: Axis,
+    known: &FaceField<u8, D>,
+    u: &FaceField<f64, D>,
+) -> Vec<Vec<(u32, f64)>> {
+    let strides = grid.layout().strides();
+    let marks = known.along(axis).as_slice();
+    let values = u.along(axis).as_slice();
+    let length = grid.face_extent(axis)[0];
+    rows.par_iter()
+        .with_min_len(8)
+        .map(|(row, runs)| {
+            let mut found = Vec::new();
+            for run in *runs {
+                for i in run.range(length) {
+                    let index = row.start + i;
+                    if marks[index] != 0 {
+                        continue;
+                    }
+                    let (mut sum, mut count) = (0.0, 0);
+                    for s in strides {
+                        for other in [index - s, index + s] {
+                            if marks[other] != 0 {
+                                sum += values[other];
+                                count += 1;
+                            }
+                        }
+                    }
+                    if count > 0 {
+                        found.push((index as u32, sum / count as f64));
+                    }
+                }
+            }
+            found
+        })
+        .collect()
+}
+
+/// How a wall acts on the velocity beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WallConstraint {
+    /// No flow through the wall either way.
+    TwoSided,
+    /// No flow into the wall; liquid may leave it.
+    OneSided,
+}
+
+/// At closed faces, replaces the part of the velocity normal to the solid by the solid's.
+pub fn constrain_at_solids<const D: usize>(
+    grid: &Grid<D>,
+    runs: &Runs<D>,
+    solids: &Solids<D>,
+    constraint: WallConstraint,
+    u: &mut FaceField<f64, D>,
+) {
+    constrain_at_domain_walls(grid, solids, constraint, u);
+    if !solids.has_obstacles() {
+        return;
+    }
+    let before = u.slices().map(<[f64]>::to_vec);
+    for axis in axes::<D>() {
+        let extent = grid.face_extent(axis);
+        u.along_mut(axis).for_each_row(|row, values| {
+            let open = solids.open().along(axis).row(row);
+            for run in runs.in_row(row) {
+                for i in run.range(values.len()) {
+                    let at = row.point(i)[axis.0];
+                    let border = at == 0 || at as usize + 1 == extent[axis.0];
+                    if open[i] > 0.0 || border {
+                        continue;
+                    }
+                    let x = plash_grid::Face {
+                        axis,
+                        at: row.point(i),
+                    }
+                    .position(grid);
+                    let n = solids.normal(x);
+                    let relative = relative_normal_velocity(grid, &before, solids, n, x);
+                    if constraint == WallConstraint::TwoSided || relative < 0.0 {
+                        values[i] -= relative * n[axis.0];
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// `(u − u_s)·n` at `x`, from raw component arrays.
+fn relative_normal_velocity<const D: usize>(
+    grid: &Grid<D>,
+    u: &[Vec<f64>; D],
+    solids: &Solids<D>,
+    n: [f64; D],
+    x: [f64; D],
+) -> f64 {
+    let strides = grid.layout().strides();
+    (0..D)
+        .map(|a| {
+            let offset = Grid::<D>::face_offset(Axis(a));
+            let s = Stencil::new(grid, x, offset, grid.face_extent(Axis(a)));
+            let solid = solids.velocity().along(Axis(a)).as_slice();
+            (lerp(&u[a], strides, &s) - lerp(solid, strides, &s)) * n[a]
+        })
+        .sum()
+}
+
+fn constrain_at_domain_walls<const D: usize>(
+    grid: &Grid<D>,
+    solids: &Solids<D>,
+    constraint: WallConstraint,
+    u: &mut FaceField<f64, D>,
+) {
+    for axis in axes::<D>() {
+        for side in Side::BOTH {
+            if solids.is_open(axis, side) {
+                continue;
+            }
+            let at = if side == Side::Lo {
+                0
+            } else {
+                grid.cells()[axis.0] as i32 - 1
+            };
+            for cell in wall_cells(grid, axis, at) {
+                let face = cell.face(axis, side);
+                let wall = solids.velocity()[face];
+                // Outward relative velocity flows into the wall.
+                let into = (u[face] - wall) * side.sign() > 0.0;
+                if constraint == WallConstraint::TwoSided || into {
+                    u[face] = wall;
+                }
+            }
+        }
+    }
+}
+
+/// The cells with coordinate `at` along `axis`.
+fn wall_cells<const D: usize>(
+    grid: &Grid<D>,
+    axis: Axis,
+    at: i32,
+) -> impl Iterator<Item = Cell<D>> {
+    let mut extent = grid.cells();
+    extent[axis.0] = 1;
+    let count: usize = extent.iter().product();
+    (0..count).map(move |n| {
+        let mut rest = n;
+        Cell(std::array::from_fn(|a| {
+            let here = (rest % extent[a]) as i32;
+            rest /= extent[a];
+            if a == axis.0 { at } else { here }
+        }))
+    })
+}
+
+/// Whether any domain side is open, so that particles may leave.
+pub fn any_open_side<const D: usize>(sides: &[[DomainSide; 2]; D]) -> bool {
+    sides.iter().flatten().any(|&s| s == DomainSide::Open)
+}

@@ -1,0 +1,185 @@
+//! How full each cell is, and from that the liquid's volume.
+//!
+//! A particle stands for the volume `V_p = Δx^D / 2^D`. The occupancy of a cell is
+//! `ρ_c = Σ_p V_p N_c(x_p) / ∫_open N_c`, with the multilinear hat `N_c` around the cell
+//! centre: 1 in liquid at rest, also beside walls, since the kernel is normalised by the
+//! part of it that is open.
+//!
+//! **Volume.** A plane surface at signed height `t` cells above a cell centre gives
+//! `ρ(t) = 1 − (1−t)²/2` for `0 ≤ t ≤ 1` and `(1+t)²/2` for `−1 ≤ t ≤ 0`. Inverted, `ρ`
+//! says where the surface is, and the cell's fill is `½ + t` between 0 and 1: exact for
+//! level surfaces at any height. Cells near the bulk (within one cell of `ρ ≥ ½`) count
+//! with that fill, so stretched liquid counts more than its particles and crushed liquid
+//! less. In all other cells, spray, each particle counts `V_p`: a lone droplet is neither
+//! lost nor inflated.
+
+use plash_grid::{Cell, CellField, Grid, NodeField, Runs, Stencil, corners, scatter_slabs};
+
+use crate::bins::Bins;
+use crate::particles::Particles;
+use crate::solids::{Solids, open_samples};
+
+/// Cells whose kernel is less open than this have no meaningful density.
+const SMALLEST_KERNEL: f64 = 0.1;
+
+/// Fill of a cell at and above which it is bulk liquid.
+const BULK: f64 = 0.5;
+
+/// Per-cell occupancy of a particle liquid.
+#[derive(Clone, Debug)]
+pub struct Occupancy<const D: usize> {
+    /// `1 / ∫_open N_c` in units of a cell, over the particles per cell; 0 if hardly open.
+    scale: CellField<f64, D>,
+    density: CellField<f64, D>,
+}
+
+impl<const D: usize> Occupancy<D> {
+    /// Prepares the kernel normalisation for these solids.
+    pub fn new(grid: &Grid<D>, solids: &Solids<D>) -> Self {
+        let mut kernel = CellField::<f64, D>::new(grid);
+        deposit_open_space(grid, solids.phi(), &mut kernel);
+        let full = (1 << D) as f64;
+        kernel.for_each_row(|_, values| {
+            for v in values {
+                *v = if *v > SMALLEST_KERNEL {
+                    1.0 / (*v * full)
+                } else {
+                    0.0
+                };
+            }
+        });
+        Occupancy {
+            scale: kernel,
+            density: CellField::new(grid),
+        }
+    }
+
+    /// The density of each cell relative to liquid at rest; 0 where the kernel is closed.
+    pub fn density(&self) -> &CellField<f64, D> {
+        &self.density
+    }
+
+    /// Whether the density of the cell with this memory index means anything.
+    pub fn is_meaningful(&self, index: usize) -> bool {
+        self.scale.as_slice()[index] > 0.0
+    }
+
+    /// Recomputes the density in `runs` from sorted particles.
+    pub fn update(
+        &mut self,
+        grid: &Grid<D>,
+        stale: &Runs<D>,
+        runs: &Runs<D>,
+        bins: &Bins<D>,
+        particles: &Particles<D>,
+    ) {
+        let strides = grid.layout().strides();
+        let extent = grid.cells();
+        self.density.fill_runs(stale, 0.0);
+        self.density.fill_runs(runs, 0.0);
+        scatter_slabs(
+            grid.layout(),
+            [self.density.as_mut_slice()],
+            |layers, [sum], offset| {
+                for p in bins.in_layers(layers) {
+                    let s = Stencil::new(grid, particles.position[p], [0.5; D], extent);
+                    for corner in corners::<D>() {
+                        let shift: usize = (0..D).map(|a| corner[a] as usize * strides[a]).sum();
+                        sum[s.base - offset + shift] += s.weight(corner);
+                    }
+                }
+            },
+        );
+        let scale = &self.scale;
+        self.density.for_each_row(|row, values| {
+            let scale = scale.row(row);
+            for run in runs.in_row(row) {
+                for i in run.cells(values.len()) {
+                    values[i] *= scale[i];
+                }
+            }
+        });
+    }
+
+    /// The liquid's volume: see the module's page.
+    pub fn volume(
+        &self,
+        grid: &Grid<D>,
+        solids: &Solids<D>,
+        runs: &Runs<D>,
+        bins: &Bins<D>,
+    ) -> f64 {
+        let rows: Vec<_> = runs.iter().collect();
+        let particle = 1.0 / (1 << D) as f64;
+        let offsets = neighbourhood(grid);
+        let density = self.density.as_slice();
+        let cells = plash_grid::ordered_sum(rows.len(), |r| {
+            let (row, list) = rows[r];
+            let mut sum = 0.0;
+            for run in list {
+                for i in run.cells(grid.cells()[0]) {
+                    let index = row.start + i;
+                    let near_bulk = offsets
+                        .iter()
+                        .any(|&o| density[index.wrapping_add_signed(o)] >= BULK);
+                    sum += if near_bulk {
+                        solids.volume().as_slice()[index] * fill(density[index])
+                    } else {
+                        bins.count(index) as f64 * particle
+                    };
+                }
+            }
+            sum
+        });
+        cells * grid.cell_volume()
+    }
+}
+
+/// The fill of a cell with this density under a level surface.
+fn fill(density: f64) -> f64 {
+    let t = if density >= 0.5 {
+        1.0 - (2.0 * (1.0 - density)).max(0.0).sqrt()
+    } else {
+        (2.0 * density).sqrt() - 1.0
+    };
+    (0.5 + t).clamp(0.0, 1.0)
+}
+
+/// Memory offsets of a cell and its `3^D − 1` neighbours.
+pub(crate) fn neighbourhood<const D: usize>(grid: &Grid<D>) -> Vec<isize> {
+    let strides = grid.layout().strides();
+    (0..3usize.pow(D as u32))
+        .map(|n| {
+            (0..D)
+                .map(|a| ((n / 3usize.pow(a as u32) % 3) as isize - 1) * strides[a] as isize)
+                .sum()
+        })
+        .collect()
+}
+
+/// Deposits the open space as if it were full of evenly spread particles.
+fn deposit_open_space<const D: usize>(
+    grid: &Grid<D>,
+    phi: &NodeField<f64, D>,
+    kernel: &mut CellField<f64, D>,
+) {
+    let strides = grid.layout().strides();
+    let layout = *grid.layout();
+    let share = 1.0 / 4f64.powi(D as i32);
+    scatter_slabs(&layout, [kernel.as_mut_slice()], |layers, [sum], offset| {
+        for row in layout
+            .rows(grid.cells())
+            .filter(|row| layers.contains(&row.at[D - 1]))
+        {
+            for i in 0..grid.cells()[0] {
+                for x in open_samples(grid, phi, Cell(row.point(i))) {
+                    let s = Stencil::new(grid, x, [0.5; D], grid.cells());
+                    for corner in corners::<D>() {
+                        let shift: usize = (0..D).map(|a| corner[a] as usize * strides[a]).sum();
+                        sum[s.base - offset + shift] += share * s.weight(corner);
+                    }
+                }
+            }
+        }
+    });
+}

@@ -1,0 +1,296 @@
+//! Particles that come and go: seeding, sources, drains, open sides, reseeding.
+
+use plash_grid::{Cell, Grid, Runs, corners};
+
+use crate::advect::CLEARANCE;
+use crate::bins::Bins;
+use crate::occupancy::Occupancy;
+use crate::particles::Particles;
+use crate::setup::{DomainSide, Setup, Transfer};
+use crate::solids::Solids;
+use crate::state::State;
+
+/// Largest jitter, as a share of a subcell's side.
+const JITTER: f64 = 0.25;
+
+/// A number in −1..1 from a seed, a place and a running number: the same on every machine
+/// and in any order of evaluation.
+fn noise(seed: u64, place: u64, n: u64) -> f64 {
+    // splitmix64 over the three, mixed one after another.
+    let mix = |mut z: u64| {
+        z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    };
+    let bits = mix(mix(mix(seed) ^ place) ^ n);
+    (bits >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+}
+
+/// The jittered point of one of the `2^D` subcells of a cell. `place` and the subcell's
+/// number make it reproducible.
+fn subcell_point<const D: usize>(
+    grid: &Grid<D>,
+    cell: Cell<D>,
+    subcell: [i32; D],
+    seed: u64,
+    place: u64,
+) -> [f64; D] {
+    let number: i32 = (0..D).map(|a| subcell[a] << a).sum();
+    let fraction = std::array::from_fn(|a| {
+        let jitter = JITTER * noise(seed, place, (number as usize * D + a) as u64);
+        0.5 * (subcell[a] as f64 + 0.5 + jitter)
+    });
+    grid.position(cell.0, fraction)
+}
+
+/// Fills the liquid volumes of a setup with particles, `2^D` per cell.
+pub fn liquids<const D: usize>(setup: &Setup<D>, solids: &Solids<D>, state: &mut State<D>) {
+    let grid = &setup.grid;
+    let affine = setup.scheme.transfer == Transfer::Apic;
+    if setup.liquids.is_empty() {
+        return;
+    }
+    for cell in grid.all_cells() {
+        let place = grid.layout().index(cell.0) as u64;
+        for subcell in corners::<D>() {
+            let x = subcell_point(grid, cell, subcell, setup.scheme.seed, place);
+            let inside = setup.liquids.iter().find(|l| l.shape.distance(x) < 0.0);
+            if let Some(liquid) = inside
+                && solids.distance(x) > 0.0
+            {
+                add(state, x, liquid.velocity, affine);
+                state.volume_expected += setup.particle_volume();
+            }
+        }
+    }
+}
+
+fn add<const D: usize>(state: &mut State<D>, x: [f64; D], velocity: [f64; D], affine: bool) {
+    state.particles.push(x, velocity, state.next_id, affine);
+    state.next_id += 1;
+}
+
+/// Runs the sources: particles inside a source move with it, and every subcell of it that is
+/// empty gets a particle. Returns how many were added. Bins must be up to date; the new
+/// particles are not yet in them.
+pub fn emit<const D: usize>(
+    setup: &Setup<D>,
+    solids: &Solids<D>,
+    bins: &Bins<D>,
+    state: &mut State<D>,
+) -> usize {
+    let grid = &setup.grid;
+    let affine = setup.scheme.transfer == Transfer::Apic;
+    let before = state.particles.len();
+    let active = |start: f64, end: f64| state.time >= start && state.time < end;
+    let sources: Vec<_> = setup
+        .sources
+        .iter()
+        .filter(|s| active(s.start, s.end))
+        .collect();
+    for source in sources {
+        for cell in cells_touching(grid, source.shape.bounds()) {
+            let mut full = [false; 8];
+            for p in bins.in_cell(cell) {
+                let x = state.particles.position[p];
+                let l = grid.lattice(x, [0.0; D]);
+                let subcell: usize = (0..D)
+                    .map(|a| usize::from(l[a] - cell.0[a] as f64 >= 0.5) << a)
+                    .sum();
+                full[subcell] = true;
+                if source.shape.distance(x) < 0.0 {
+                    state.particles.velocity[p] = source.velocity;
+                }
+            }
+            for (number, subcell) in corners::<D>().enumerate() {
+                let x = subcell_point(grid, cell, subcell, setup.scheme.seed, state.next_id);
+                let open = solids.distance(x) > CLEARANCE * grid.dx();
+                if !full[number] && open && source.shape.distance(x) < 0.0 {
+                    add(state, x, source.velocity, affine);
+                    state.volume_expected += setup.particle_volume();
+                }
+            }
+        }
+    }
+    state.particles.len() - before
+}
+
+/// The cells that a box touches; all of them if there is no box.
+fn cells_touching<const D: usize>(
+    grid: &Grid<D>,
+    bounds: Option<[[f64; D]; 2]>,
+) -> impl Iterator<Item = Cell<D>> {
+    let [lo, hi] = bounds.unwrap_or([grid.origin(), grid.end()]);
+    let (lo, hi) = (grid.cell_at(lo).0, grid.cell_at(hi).0);
+    let extent: [i32; D] = std::array::from_fn(|a| hi[a] - lo[a] + 1);
+    (0..extent.iter().product::<i32>()).map(move |mut n| {
+        Cell(std::array::from_fn(|a| {
+            let at = lo[a] + n % extent[a];
+            n /= extent[a];
+            at
+        }))
+    })
+}
+
+/// Removes particles in drains and beyond open sides; returns how many.
+pub fn remove<const D: usize>(setup: &Setup<D>, state: &mut State<D>) -> usize {
+    let time = state.time;
+    let drains: Vec<_> = setup
+        .drains
+        .iter()
+        .filter(|d| time >= d.start && time < d.end)
+        .collect();
+    let any_open = setup.sides.iter().flatten().any(|&s| s == DomainSide::Open);
+    if drains.is_empty() && !any_open {
+        return 0;
+    }
+    let (lo, hi) = (setup.grid.origin(), setup.grid.end());
+    let keep: Vec<bool> = state
+        .particles
+        .position
+        .iter()
+        .map(|&x| {
+            let inside = (0..D).all(|a| {
+                (setup.sides[a][0] == DomainSide::Closed || x[a] >= lo[a])
+                    && (setup.sides[a][1] == DomainSide::Closed || x[a] <= hi[a])
+            });
+            inside && drains.iter().all(|d| d.shape.distance(x) >= 0.0)
+        })
+        .collect();
+    let removed = state.particles.retain(|i| keep[i]);
+    state.volume_expected -= removed as f64 * setup.particle_volume();
+    removed
+}
+
+/// Moves particles from crowded to empty interior cells: where a cell far from the surface
+/// holds more than twice its share, the surplus is deleted; where one holds none, particles
+/// are added with the mean velocity of the cells around, never more than have been deleted
+/// before, so that the liquid's volume stays what it should be. Returns whether anything
+/// changed.
+pub fn reseed<const D: usize>(
+    setup: &Setup<D>,
+    runs: &Runs<D>,
+    bins: &Bins<D>,
+    occupancy: &Occupancy<D>,
+    solids: &Solids<D>,
+    state: &mut State<D>,
+) -> bool {
+    let grid = &setup.grid;
+    let full = 1usize << D;
+    let affine = setup.scheme.transfer == Transfer::Apic;
+    let owed = state.volume_expected / setup.particle_volume() - state.particles.len() as f64;
+    let mut owed = owed.round().max(0.0) as usize;
+    let mut surplus = Vec::new();
+    let mut empty = Vec::new();
+    for (row, list) in runs.iter() {
+        for run in list {
+            for i in run.cells(grid.cells()[0]) {
+                let count = bins.count(row.start + i);
+                if (count > 0 && count <= 2 * full) || count == 0 && owed == 0 {
+                    continue;
+                }
+                let cell = Cell(row.point(i));
+                if !is_deep(grid, occupancy, solids, cell) {
+                    continue;
+                }
+                if count == 0 {
+                    empty.push(cell);
+                } else {
+                    surplus.extend(bins.in_cell(cell).skip(2 * full));
+                }
+            }
+        }
+    }
+    let mut fresh = Vec::new();
+    for cell in empty {
+        let velocity = mean_velocity_around(grid, bins, &state.particles, cell);
+        for subcell in corners::<D>().take(owed) {
+            let x = subcell_point(grid, cell, subcell, setup.scheme.seed, state.next_id);
+            fresh.push((x, velocity));
+            owed -= 1;
+        }
+    }
+    let changed = !surplus.is_empty() || !fresh.is_empty();
+    if !surplus.is_empty() {
+        let mut keep = vec![true; state.particles.len()];
+        surplus.iter().for_each(|&i| keep[i] = false);
+        state.particles.retain(|i| keep[i]);
+    }
+    for (x, velocity) in fresh {
+        add(state, x, velocity, affine);
+    }
+    changed
+}
+
+/// Whether a cell lies wholly in the open and all cells around it are bulk liquid.
+fn is_deep<const D: usize>(
+    grid: &Grid<D>,
+    occupancy: &Occupancy<D>,
+    solids: &Solids<D>,
+    cell: Cell<D>,
+) -> bool {
+    let index = grid.layout().index(cell.0);
+    let density = occupancy.density().as_slice();
+    solids.volume()[cell] >= 1.0
+        && crate::occupancy::neighbourhood(grid)
+            .iter()
+            .filter(|&&o| o != 0)
+            .all(|&o| {
+                let other = index.wrapping_add_signed(o);
+                density[other] >= 0.5 || !grid.contains(Cell(grid.layout().at(other)))
+            })
+}
+
+fn mean_velocity_around<const D: usize>(
+    grid: &Grid<D>,
+    bins: &Bins<D>,
+    particles: &Particles<D>,
+    cell: Cell<D>,
+) -> [f64; D] {
+    let mut sum = [0.0; D];
+    let mut count = 0;
+    for n in 0..3usize.pow(D as u32) {
+        let other = Cell(std::array::from_fn(|a| {
+            cell.0[a] + (n / 3usize.pow(a as u32) % 3) as i32 - 1
+        }));
+        if grid.contains(other) {
+            for p in bins.in_cell(other) {
+                for a in 0..D {
+                    sum[a] += particles.velocity[p][a];
+                }
+                count += 1;
+            }
+        }
+    }
+    sum.map(|s| if count > 0 { s / count as f64 } else { 0.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noise_fills_its_range_evenly() {
+        let values: Vec<f64> = (0..10_000).map(|i| noise(1, i / 16, i % 16)).collect();
+        assert!(values.iter().all(|v| (-1.0..1.0).contains(v)));
+        let mean = values.iter().sum::<f64>() / 1e4;
+        let square = values.iter().map(|v| v * v).sum::<f64>() / 1e4;
+        assert!(mean.abs() < 0.02 && (square - 1.0 / 3.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_subcell_point_stays_in_its_subcell() {
+        let grid = Grid::new([4, 4, 4], 0.1, [0.0; 3]).unwrap();
+        for n in 0..200 {
+            for subcell in corners::<3>() {
+                let x = subcell_point(&grid, Cell([1, 2, 3]), subcell, 7, n);
+                let l = grid.lattice(x, [0.0; 3]);
+                for a in 0..3 {
+                    let low = [1.0, 2.0, 3.0][a] + 0.5 * subcell[a] as f64;
+                    assert!(l[a] > low + 0.1 && l[a] < low + 0.4);
+                }
+            }
+        }
+    }
+}

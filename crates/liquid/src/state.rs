@@ -1,0 +1,37 @@
+//! What a simulation is at an instant: all that a checkpoint must hold.
+
+use plash_grid::{CellField, Grid};
+
+use crate::particles::Particles;
+
+/// The state of a simulation. With the same [`Setup`](crate::Setup) it determines every bit
+/// of what follows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State<const D: usize> {
+    /// Simulated time, s.
+    pub time: f64,
+    /// Substeps taken.
+    pub step: u64,
+    /// The liquid.
+    pub particles: Particles<D>,
+    /// The id the next new particle gets.
+    pub next_id: u64,
+    /// Volume that should be there: initial + sources − drains, m³ (m² in 2D).
+    pub volume_expected: f64,
+    /// The last pressure as `p Δt/ρ`, from which the next solve starts, m²/s.
+    pub pressure: CellField<f64, D>,
+}
+
+impl<const D: usize> State<D> {
+    /// No liquid at time zero.
+    pub fn empty(grid: &Grid<D>) -> Self {
+        State {
+            time: 0.0,
+            step: 0,
+            particles: Particles::default(),
+            next_id: 0,
+            volume_expected: 0.0,
+            pressure: CellField::new(grid),
+        }
+    }
+}
