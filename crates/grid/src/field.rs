@@ -164,6 +164,12 @@ impl<T, const D: usize> FaceField<T, D> {
         std::array::from_fn(|a| self.axes[a].as_slice())
     }
 
+    /// The raw memory of one axis, in layout order.
+    #[inline(always)]
+    pub fn slice(&self, axis: usize) -> &[T] {
+        &self.axes[axis].data
+    }
+
     /// All axes at once, for kernels that write several.
     pub fn all_mut(&mut self) -> &mut [Field<Face<D>, T, D>; D] {
         &mut self.axes

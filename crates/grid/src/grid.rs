@@ -106,13 +106,23 @@ impl<const D: usize> Grid<D> {
     /// The position of lattice point `at` of a lattice with this offset (in cells).
     #[inline(always)]
     pub fn position(&self, at: [i32; D], offset: [f64; D]) -> [f64; D] {
-        std::array::from_fn(|a| self.origin[a] + (at[a] as f64 + offset[a]) * self.dx)
+        let mut x = [0.0; D];
+        for a in 0..D {
+            x[a] = self.origin[a] + (at[a] as f64 + offset[a]) * self.dx;
+        }
+        x
     }
 
     /// A position in lattice units: the inverse of [`position`](Self::position).
     #[inline(always)]
     pub fn lattice(&self, x: [f64; D], offset: [f64; D]) -> [f64; D] {
-        std::array::from_fn(|a| (x[a] - self.origin[a]) * self.per_dx - offset[a])
+        // Loops rather than `array::from_fn` in what runs per particle: the latter is not
+        // always inlined.
+        let mut lattice = [0.0; D];
+        for a in 0..D {
+            lattice[a] = (x[a] - self.origin[a]) * self.per_dx - offset[a];
+        }
+        lattice
     }
 
     /// The cell that holds `x`, the nearest one if `x` lies outside.
@@ -121,9 +131,11 @@ impl<const D: usize> Grid<D> {
         let lattice = self.lattice(x, [0.0; D]);
         // `as` saturates, cuts off towards 0 and sends NaN to 0: any input gives a cell of
         // the grid, and no slow call to `floor` is needed.
-        Cell(std::array::from_fn(|a| {
-            (lattice[a] as i32).clamp(0, self.cells()[a] as i32 - 1)
-        }))
+        let mut at = [0; D];
+        for a in 0..D {
+            at[a] = (lattice[a] as i32).clamp(0, self.cells()[a] as i32 - 1);
+        }
+        Cell(at)
     }
 
     /// Whether the cell lies on this grid.

@@ -120,22 +120,17 @@ pub fn sample_faces<const D: usize>(
         node[a] = locate(on[a], cells[a] + 1);
         half[a] = locate(on[a] - 0.5, cells[a]);
     }
-    let slices = u.slices();
-    std::array::from_fn(|component| {
+    let mut value = [0.0; D];
+    for component in 0..D {
         let mut at = [0; D];
         let mut fraction = [0.0; D];
         for a in 0..D {
             (at[a], fraction[a]) = if a == component { node[a] } else { half[a] };
         }
-        lerp(
-            slices[component],
-            strides,
-            &Stencil {
-                base: layout.index(at),
-                fraction,
-            },
-        )
-    })
+        let base = layout.index(at);
+        value[component] = lerp(u.slice(component), strides, &Stencil { base, fraction });
+    }
+    value
 }
 
 /// The value and gradient (per metre) of a field at `x`; `offset` as for [`Stencil::new`].

@@ -39,10 +39,21 @@ pub fn particles<const D: usize>(
 /// One step of Ralston's third-order Runge-Kutta method for `dx/dt = u(x)`.
 #[inline(always)]
 pub fn ralston<const D: usize>(u: impl Fn([f64; D]) -> [f64; D], x: [f64; D], dt: f64) -> [f64; D] {
+    let shifted = |k: &[f64; D], by: f64| {
+        let mut y = x;
+        for a in 0..D {
+            y[a] += by * dt * k[a];
+        }
+        y
+    };
     let k1 = u(x);
-    let k2 = u(std::array::from_fn(|a| x[a] + 0.5 * dt * k1[a]));
-    let k3 = u(std::array::from_fn(|a| x[a] + 0.75 * dt * k2[a]));
-    std::array::from_fn(|a| x[a] + dt / 9.0 * (2.0 * k1[a] + 3.0 * k2[a] + 4.0 * k3[a]))
+    let k2 = u(shifted(&k1, 0.5));
+    let k3 = u(shifted(&k2, 0.75));
+    let mut end = x;
+    for a in 0..D {
+        end[a] += dt / 9.0 * (2.0 * k1[a] + 3.0 * k2[a] + 4.0 * k3[a]);
+    }
+    end
 }
 
 #[cfg(test)]

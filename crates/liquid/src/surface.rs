@@ -83,6 +83,7 @@ fn union<const D: usize>(
     let dx = grid.dx();
     let radius = particle_radius(grid);
     let far = FAR * dx;
+    // Squared distances in cells until the root is taken at the end.
     let far_squared = (far + radius) / dx * ((far + radius) / dx);
     phi.fill_runs(runs, far_squared);
     scatter_slabs(
@@ -90,9 +91,12 @@ fn union<const D: usize>(
         [phi.as_mut_slice()],
         |layers, [phi], offset| {
             for p in bins.in_layers(layers) {
-                visit_near(grid, particles.position[p], |index, squared, _| {
-                    let value = &mut phi[index - offset];
-                    *value = value.min(squared);
+                visit_rows(grid, particles.position[p], |row, along_x, off_row| {
+                    let row = &mut phi[row - offset..][..along_x.len()];
+                    for (value, dx) in row.iter_mut().zip(along_x) {
+                        let squared = dx * dx + off_row;
+                        *value = if squared < *value { squared } else { *value };
+                    }
                 });
             }
         },
@@ -125,14 +129,19 @@ fn zhu_bridson<const D: usize>(
         [sums.as_mut_slice()],
         |layers, [sums], offset| {
             for p in bins.in_layers(layers) {
-                visit_near(grid, particles.position[p], |index, squared, away| {
-                    let s2 = squared / D as f64;
-                    if s2 < 1.0 {
-                        let w = (1.0 - s2) * (1.0 - s2) * (1.0 - s2);
-                        let sum = &mut sums[index - offset];
-                        sum[0] += w;
-                        for a in 0..D {
-                            sum[a + 1] += w * away[a];
+                let x = grid.lattice(particles.position[p], [0.5; D]);
+                visit_rows(grid, particles.position[p], |row, along_x, off_row| {
+                    let at = grid.layout().at(row);
+                    for (n, dx) in along_x.iter().enumerate() {
+                        let s2 = (dx * dx + off_row) / D as f64;
+                        if s2 < 1.0 {
+                            let w = (1.0 - s2) * (1.0 - s2) * (1.0 - s2);
+                            let sum = &mut sums[row + n - offset];
+                            sum[0] += w;
+                            sum[1] += w * dx;
+                            for a in 1..D {
+                                sum[a + 1] += w * (x[a] - at[a] as f64);
+                            }
                         }
                     }
                 });
@@ -165,47 +174,34 @@ fn reach_squared<const D: usize>() -> f64 {
     reach * reach
 }
 
-/// Calls `f(index, squared distance, offset)` for the cell centres around `x` within reach,
-/// distances in cells.
+/// Calls `f(row, along x, off row)` for the rows of cell centres around `x` within reach: the
+/// memory index of the first, the x offsets from each to `x`, and the squared distance of
+/// `x` from the row, all in cells.
 #[inline(always)]
-fn visit_near<const D: usize>(
-    grid: &Grid<D>,
-    x: [f64; D],
-    mut f: impl FnMut(usize, f64, [f64; D]),
-) {
-    let cell = grid.cell_at(x);
+fn visit_rows<const D: usize>(grid: &Grid<D>, x: [f64; D], mut f: impl FnMut(usize, &[f64], f64)) {
     let local = grid.lattice(x, [0.5; D]);
-    let cells = grid.cells();
-    let lo: [i32; D] = std::array::from_fn(|a| (cell.0[a] - REACH).max(0));
-    let hi: [i32; D] = std::array::from_fn(|a| (cell.0[a] + REACH).min(cells[a] as i32 - 1));
-    let (klo, khi) = if D == 3 {
-        (lo[D - 1], hi[D - 1])
-    } else {
-        (0, 0)
-    };
-    for k in klo..=khi {
+    let mut lo = grid.cell_at(x).0;
+    let mut hi = lo;
+    for a in 0..D {
+        lo[a] = (lo[a] - REACH).max(0);
+        hi[a] = (hi[a] + REACH).min(grid.cells()[a] as i32 - 1);
+    }
+    let mut along_x = [0.0; 2 * REACH as usize + 1];
+    for (n, value) in along_x.iter_mut().enumerate() {
+        *value = local[0] - (lo[0] + n as i32) as f64;
+    }
+    let along_x = &along_x[..(hi[0] - lo[0] + 1) as usize];
+    let planes = if D == 3 { lo[D - 1]..=hi[D - 1] } else { 0..=0 };
+    for k in planes {
         let dz = if D == 3 { local[D - 1] - k as f64 } else { 0.0 };
         for j in lo[1]..=hi[1] {
             let dy = local[1] - j as f64;
             let off_row = dy * dy + dz * dz;
-            if off_row > reach_squared::<D>() {
-                continue;
-            }
-            let mut at = lo;
-            at[1] = j;
-            if D == 3 {
+            if off_row < reach_squared::<D>() {
+                let mut at = lo;
                 at[D - 1] = k;
-            }
-            let row = grid.layout().index(at);
-            for i in lo[0]..=hi[0] {
-                let dx = local[0] - i as f64;
-                let mut offset = [0.0; D];
-                offset[0] = dx;
-                offset[1] = dy;
-                if D == 3 {
-                    offset[D - 1] = dz;
-                }
-                f(row + (i - lo[0]) as usize, dx * dx + off_row, offset);
+                at[1] = j;
+                f(grid.layout().index(at), along_x, off_row);
             }
         }
     }
