@@ -175,13 +175,19 @@ impl<T, const D: usize> FaceField<T, D> {
         &mut self.axes
     }
 
-    /// Copies the values of another field on the same grid.
-    pub fn copy_from(&mut self, other: &Self)
+    /// Copies the values of another field on the same grid in the active runs.
+    pub fn copy_runs(&mut self, runs: &Runs<D>, other: &Self)
     where
-        T: Copy,
+        T: Copy + Send + Sync,
     {
         for (mine, theirs) in self.axes.iter_mut().zip(&other.axes) {
-            mine.data.copy_from_slice(&theirs.data);
+            mine.for_each_row(|row, values| {
+                let theirs = theirs.row(row);
+                for run in runs.in_row(row) {
+                    let range = run.range(values.len());
+                    values[range.clone()].copy_from_slice(&theirs[range]);
+                }
+            });
         }
     }
 }
