@@ -1,9 +1,8 @@
 //! Velocity beyond where it is known.
 
-use plash_grid::{Axis, Cell, FaceField, Grid, Runs, Side, Stencil, axes, lerp};
+use plash_grid::{Axis, Cell, Face, FaceField, Grid, Runs, Side, axes, sample_faces};
 use rayon::prelude::*;
 
-use crate::setup::DomainSide;
 use crate::solids::Solids;
 
 /// How far velocity is carried beyond known faces.
@@ -100,51 +99,55 @@ pub fn constrain_at_solids<const D: usize>(
     if !solids.has_obstacles() {
         return;
     }
-    let before = u.slices().map(<[f64]>::to_vec);
+    let rows: Vec<_> = runs.iter().collect();
+    let changes: [Vec<Vec<(u32, f64)>>; D] =
+        std::array::from_fn(|a| wall_changes(grid, &rows, solids, constraint, Axis(a), u));
     for axis in axes::<D>() {
-        let extent = grid.face_extent(axis);
-        u.along_mut(axis).for_each_row(|row, values| {
-            let open = solids.open().along(axis).row(row);
-            for run in runs.in_row(row) {
-                for i in run.range(values.len()) {
-                    let at = row.point(i)[axis.0];
-                    let border = at == 0 || at as usize + 1 == extent[axis.0];
-                    if open[i] > 0.0 || border {
-                        continue;
-                    }
-                    let x = plash_grid::Face {
-                        axis,
-                        at: row.point(i),
-                    }
-                    .position(grid);
-                    let n = solids.normal(x);
-                    let relative = relative_normal_velocity(grid, &before, solids, n, x);
-                    if constraint == WallConstraint::TwoSided || relative < 0.0 {
-                        values[i] -= relative * n[axis.0];
-                    }
-                }
-            }
-        });
+        let values = u.along_mut(axis).as_mut_slice();
+        for &(index, value) in changes[axis.0].iter().flatten() {
+            values[index as usize] = value;
+        }
     }
 }
 
-/// `(u − u_s)·n` at `x`, from raw component arrays.
-fn relative_normal_velocity<const D: usize>(
+/// The closed faces inside the domain that the constraint changes, with their new value.
+fn wall_changes<const D: usize>(
     grid: &Grid<D>,
-    u: &[Vec<f64>; D],
+    rows: &[RunRow<'_, D>],
     solids: &Solids<D>,
-    n: [f64; D],
-    x: [f64; D],
-) -> f64 {
-    let strides = grid.layout().strides();
-    (0..D)
-        .map(|a| {
-            let offset = Grid::<D>::face_offset(Axis(a));
-            let s = Stencil::new(grid, x, offset, grid.face_extent(Axis(a)));
-            let solid = solids.velocity().along(Axis(a)).as_slice();
-            (lerp(&u[a], strides, &s) - lerp(solid, strides, &s)) * n[a]
+    constraint: WallConstraint,
+    axis: Axis,
+    u: &FaceField<f64, D>,
+) -> Vec<Vec<(u32, f64)>> {
+    let extent = grid.face_extent(axis);
+    let open = solids.open().slice(axis.0);
+    rows.par_iter()
+        .with_min_len(8)
+        .map(|(row, runs)| {
+            let mut changes = Vec::new();
+            for i in runs.iter().flat_map(|run| run.range(extent[0])) {
+                let at = row.point(i)[axis.0];
+                let border = at == 0 || at as usize + 1 == extent[axis.0];
+                if open[row.start + i] > 0.0 || border {
+                    continue;
+                }
+                let x = Face {
+                    axis,
+                    at: row.point(i),
+                }
+                .position(grid);
+                let n = solids.normal(x);
+                let flow = sample_faces(grid, u, x);
+                let solid = sample_faces(grid, solids.velocity(), x);
+                let relative: f64 = (0..D).map(|a| (flow[a] - solid[a]) * n[a]).sum();
+                if constraint == WallConstraint::TwoSided || relative < 0.0 {
+                    let index = row.start + i;
+                    changes.push((index as u32, u.slice(axis.0)[index] - relative * n[axis.0]));
+                }
+            }
+            changes
         })
-        .sum()
+        .collect()
 }
 
 fn constrain_at_domain_walls<const D: usize>(
@@ -193,9 +196,4 @@ fn wall_cells<const D: usize>(
             if a == axis.0 { at } else { here }
         }))
     })
-}
-
-/// Whether any domain side is open, so that particles may leave.
-pub fn any_open_side<const D: usize>(sides: &[[DomainSide; 2]; D]) -> bool {
-    sides.iter().flatten().any(|&s| s == DomainSide::Open)
 }

@@ -1,6 +1,6 @@
 //! The simulation: a setup, a state, and the step between.
 
-use plash_grid::{BLOCK, Cell, CellField, FaceField, Grid, Runs, axes};
+use plash_grid::{BLOCK, CellField, FaceField, Grid, Runs, axes};
 
 use crate::bins::Bins;
 use crate::density::{self, DensityCorrection, DensityStats};
@@ -144,7 +144,7 @@ impl<const D: usize> Simulation<D> {
         observer.enter(Stage::ToGrid);
         work.to_grid(grid, state);
         extrapolate::into_air(grid, &work.runs, layers, &mut work.known, &mut work.u);
-        work.u_old.copy_from(&work.u); // FLIP: every change to u belongs below this line.
+        work.u_old.copy_runs(&work.runs, &work.u); // FLIP: every change to u belongs below this line.
 
         observer.enter(Stage::Surface);
         work.find_surface(setup, solids, state);
@@ -310,6 +310,7 @@ impl<const D: usize> Workspace<D> {
     fn forget(&mut self, stale: &Runs<D>) {
         for axis in axes::<D>() {
             self.u.along_mut(axis).fill_runs(stale, 0.0);
+            self.u_old.along_mut(axis).fill_runs(stale, 0.0);
             self.known.along_mut(axis).fill_runs(stale, 0);
             self.density
                 .displacement
@@ -386,14 +387,19 @@ impl<const D: usize> Workspace<D> {
 
     /// A velocity that is not a number is found here, before any particle has it.
     fn check_finite(&self, grid: &Grid<D>, state: &State<D>) -> Result<(), StepError> {
-        for values in self.u.slices() {
-            if let Some(index) = values.iter().position(|v| !v.is_finite()) {
-                return Err(StepError::NotFinite {
-                    stage: Stage::Pressure.name(),
-                    time: state.time,
-                    step: state.step,
-                    cell: Cell(grid.layout().at(index)).0.to_vec(),
-                });
+        for axis in axes::<D>() {
+            let u = self.u.along(axis);
+            for (row, runs) in self.runs.iter() {
+                for i in runs.iter().flat_map(|run| run.cells(grid.cells()[0])) {
+                    if !u.row(row)[i].is_finite() {
+                        return Err(StepError::NotFinite {
+                            stage: Stage::Pressure.name(),
+                            time: state.time,
+                            step: state.step,
+                            cell: row.point(i).to_vec(),
+                        });
+                    }
+                }
             }
         }
         Ok(())

@@ -24,6 +24,8 @@ pub struct Solids<const D: usize> {
     any: bool,
     /// Signed distance to obstacles (not to domain walls).
     phi: NodeField<f64, D>,
+    /// 1 in cells with an obstacle within a cell, where particles may need pushing.
+    near: CellField<u8, D>,
     /// Open area fraction of each face; 0 on closed domain sides.
     open: FaceField<f64, D>,
     /// Open volume fraction of each cell.
@@ -50,11 +52,13 @@ impl<const D: usize> Solids<D> {
         let any = !setup.solids.is_empty();
         let open = face_fractions(&grid, &phi, &setup.sides);
         let volume = cell_fractions(&grid, &phi);
+        let near = near_obstacles(&grid, &phi);
         Solids {
             grid,
             sides: setup.sides,
             any,
             phi,
+            near,
             open,
             volume,
             velocity: FaceField::new(&grid),
@@ -129,7 +133,7 @@ impl<const D: usize> Solids<D> {
         self.push_off_walls(x, clearance);
         // Twice, since a wall may push back into an obstacle and the other way round.
         for _ in 0..2 {
-            if !self.any || self.obstacle_distance(*x) >= clearance {
+            if self.near[self.grid.cell_at(*x)] == 0 || self.obstacle_distance(*x) >= clearance {
                 return;
             }
             let (phi, slope) = gradient(&self.grid, &self.phi, [0.0; D], *x);
@@ -175,6 +179,16 @@ impl<const D: usize> Solids<D> {
             [0.0; D]
         }
     }
+}
+
+fn near_obstacles<const D: usize>(grid: &Grid<D>, phi: &NodeField<f64, D>) -> CellField<u8, D> {
+    let mut near = CellField::<u8, D>::new(grid);
+    near.for_each_row(|row, values| {
+        for (i, value) in values.iter_mut().enumerate() {
+            *value = u8::from(Cell(row.point(i)).nodes().any(|n| phi[n] < grid.dx()));
+        }
+    });
+    near
 }
 
 fn face_fractions<const D: usize>(
