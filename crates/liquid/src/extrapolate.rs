@@ -197,3 +197,119 @@ fn wall_cells<const D: usize>(
         }))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setup::{DomainSide, Setup, Solid};
+    use crate::shape::Shape;
+    use plash_grid::Face;
+
+    fn grid() -> Grid<2> {
+        Grid::new([16, 16], 1.0, [0.0; 2]).unwrap()
+    }
+
+    #[test]
+    fn velocity_is_carried_layer_by_layer_and_no_farther() {
+        let grid = grid();
+        let mut u = FaceField::<f64, 2>::new(&grid);
+        let mut known = FaceField::<u8, 2>::new(&grid);
+        let middle = |f: &Face<2>| f.at.iter().map(|&i| (i - 8).abs()).sum::<i32>();
+        for axis in axes::<2>() {
+            for face in grid.faces(axis).filter(|f| middle(f) <= 1) {
+                (u[face], known[face]) = (2.5, 1);
+            }
+        }
+        let runs = Runs::all(grid.layout());
+        into_air(&grid, &runs, Layers(3), &mut known, &mut u);
+        for axis in axes::<2>() {
+            for face in grid.faces(axis) {
+                // Along axes, layer n lies n steps beyond the middle.
+                let mark = match middle(&face) {
+                    steps @ 0..=4 => steps.max(1) as u8,
+                    _ => 0,
+                };
+                assert_eq!(known[face], mark, "{face:?}");
+                assert_eq!(u[face], if mark > 0 { 2.5 } else { 0.0 });
+            }
+        }
+    }
+
+    fn outward_everywhere(grid: &Grid<2>) -> FaceField<f64, 2> {
+        let mut u = FaceField::new(grid);
+        for axis in axes::<2>() {
+            for face in grid.faces(axis) {
+                u[face] = face.position(grid)[axis.0] - 8.0;
+            }
+        }
+        u
+    }
+
+    #[test]
+    fn closed_domain_walls_stop_the_flow_and_open_ones_do_not() {
+        let grid = grid();
+        let mut setup = Setup::new(grid);
+        setup.sides[0][1] = DomainSide::Open;
+        let solids = Solids::new(&setup);
+        let runs = Runs::all(grid.layout());
+        let mut u = outward_everywhere(&grid);
+        constrain_at_solids(&grid, &runs, &solids, WallConstraint::TwoSided, &mut u);
+        let face = |axis, at| Face { axis, at };
+        assert_eq!(u[face(Axis::X, [0, 5])], 0.0);
+        assert_eq!(u[face(Axis::X, [16, 5])], 8.0);
+        assert_eq!(u[face(Axis::Y, [5, 0])], 0.0);
+        assert_eq!(u[face(Axis::Y, [5, 16])], 0.0);
+        assert_eq!(u[face(Axis::Y, [5, 1])], -7.0);
+    }
+
+    #[test]
+    fn one_sided_walls_let_liquid_leave_them() {
+        let grid = grid();
+        let solids = Solids::new(&Setup::new(grid));
+        let runs = Runs::all(grid.layout());
+        let mut u = outward_everywhere(&grid);
+        for axis in axes::<2>() {
+            for face in grid.faces(axis) {
+                u[face] = -u[face]; // now inwards, off every wall
+            }
+        }
+        let before = u.clone();
+        constrain_at_solids(&grid, &runs, &solids, WallConstraint::OneSided, &mut u);
+        assert_eq!(u, before);
+        constrain_at_solids(&grid, &runs, &solids, WallConstraint::TwoSided, &mut u);
+        assert_ne!(u, before);
+    }
+
+    #[test]
+    fn inside_an_obstacle_only_the_part_along_its_surface_stays() {
+        let grid = grid();
+        let mut setup = Setup::new(grid);
+        let normal = [0.6, 0.8];
+        setup.solids.push(Solid {
+            shape: Shape::Plane {
+                point: [8.0, 8.0],
+                normal,
+            },
+        });
+        let solids = Solids::new(&setup);
+        let runs = Runs::all(grid.layout());
+        let mut u = FaceField::<f64, 2>::new(&grid);
+        for axis in axes::<2>() {
+            for face in grid.faces(axis) {
+                u[face] = [3.0, -1.0][axis.0];
+            }
+        }
+        constrain_at_solids(&grid, &runs, &solids, WallConstraint::TwoSided, &mut u);
+        let through = 3.0 * normal[0] - normal[1];
+        for axis in axes::<2>() {
+            let inside = grid.faces(axis).filter(|f| {
+                let border = f.at.iter().any(|&i| !(2..14).contains(&i));
+                !border && solids.open()[*f] == 0.0
+            });
+            for face in inside {
+                let exact = [3.0, -1.0][axis.0] - through * normal[axis.0];
+                assert!((u[face] - exact).abs() < 1e-12, "{face:?} {}", u[face]);
+            }
+        }
+    }
+}

@@ -183,3 +183,89 @@ fn deposit_open_space<const D: usize>(
         }
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setup::{Setup, Solid};
+    use crate::shape::Shape;
+
+    #[test]
+    fn fill_inverts_the_density_of_a_level_surface() {
+        for step in -20..=20 {
+            let t = step as f64 / 20.0;
+            let density = if t >= 0.0 {
+                1.0 - (1.0 - t) * (1.0 - t) / 2.0
+            } else {
+                (1.0 + t) * (1.0 + t) / 2.0
+            };
+            assert!(
+                (fill(density) - (0.5 + t).clamp(0.0, 1.0)).abs() < 1e-7,
+                "{t}"
+            );
+        }
+        assert_eq!((fill(0.0), fill(1.0), fill(1.7)), (0.0, 1.0, 1.0));
+    }
+
+    /// A box with regular particles up to `rows` half cells, and what is measured of it.
+    fn pool<const D: usize>(n: usize, rows: usize) -> (Grid<D>, Occupancy<D>, f64) {
+        let grid = Grid::new([n; D], 1.0 / n as f64, [0.0; D]).unwrap();
+        let solids = Solids::new(&Setup::new(grid));
+        let mut particles = Particles::default();
+        for cell in grid.all_cells() {
+            for corner in corners::<D>() {
+                if ((2 * cell.0[1] + corner[1]) as usize) < rows {
+                    let fraction = corner.map(|c| 0.25 + 0.5 * c as f64);
+                    particles.push(grid.position(cell.0, fraction), [0.0; D], 0, false);
+                }
+            }
+        }
+        let mut bins = Bins::new(&grid);
+        bins.sort(&grid, &mut particles);
+        let runs = Runs::all(grid.layout());
+        let mut occupancy = Occupancy::new(&grid, &solids);
+        occupancy.update(&grid, &runs, &runs, &bins, &particles);
+        let volume = occupancy.volume(&grid, &solids, &runs, &bins);
+        (grid, occupancy, volume)
+    }
+
+    fn level_pools_have_exact_density_and_volume<const D: usize>() {
+        for rows in 4..10 {
+            let (grid, occupancy, volume) = pool::<D>(8, rows);
+            let exact = rows as f64 / 16.0;
+            assert!((volume - exact).abs() < 1e-12, "{volume} {exact}");
+            for cell in grid.all_cells() {
+                let below = (2 * cell.0[1] + 3) as usize <= rows;
+                if below {
+                    let density = occupancy.density()[cell];
+                    assert!((density - 1.0).abs() < 1e-12, "{cell:?} {density}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn level_pools_have_exact_density_and_volume_2d() {
+        level_pools_have_exact_density_and_volume::<2>();
+    }
+
+    #[test]
+    fn level_pools_have_exact_density_and_volume_3d() {
+        level_pools_have_exact_density_and_volume::<3>();
+    }
+
+    #[test]
+    fn a_cell_inside_a_solid_has_no_density() {
+        let grid = Grid::new([16, 16], 1.0 / 16.0, [0.0; 2]).unwrap();
+        let mut setup = Setup::new(grid);
+        setup.solids.push(Solid {
+            shape: Shape::Sphere {
+                center: [0.5; 2],
+                radius: 0.3,
+            },
+        });
+        let occupancy = Occupancy::new(&grid, &Solids::new(&setup));
+        let meaningful = |at| occupancy.is_meaningful(grid.layout().index(at));
+        assert!(!meaningful([8, 8]) && meaningful([1, 1]));
+    }
+}

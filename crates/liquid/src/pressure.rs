@@ -10,14 +10,16 @@
 //!
 //! Faces then take `u_f ← u_f − (q_hi − q_lo)/(θ Δx)`, the same `θ`. Stored scaled by `Δx²`.
 
+mod mg;
 mod pcg_mic;
 mod system;
 
+pub use mg::Mg;
 pub use pcg_mic::PcgMic;
 pub use system::{System, gradient_step, theta};
 
 use plash_grid::{CellField, FaceField, Grid, Runs};
-use plash_solve::{Outcome, SolveError, Status};
+use plash_solve::{Outcome, SolveError, Tolerance};
 
 use crate::report::SolveReport;
 use crate::setup::{PressureConfig, PressureMethod};
@@ -41,17 +43,38 @@ pub struct Projection<const D: usize> {
     config: PressureConfig,
     system: System<D>,
     pcg: PcgMic,
+    /// Only if the configuration asks for it.
+    mg: Option<Mg<D>>,
     rhs: Vec<f64>,
     solution: Vec<f64>,
+}
+
+/// A solve, and the words a report has for it.
+struct Solved {
+    method: &'static str,
+    status: &'static str,
+    outcome: Outcome,
+}
+
+impl Solved {
+    fn new(method: &'static str, outcome: Outcome) -> Self {
+        Solved {
+            method,
+            status: outcome.status.as_str(),
+            outcome,
+        }
+    }
 }
 
 impl<const D: usize> Projection<D> {
     /// A solver as configured.
     pub fn new(grid: &Grid<D>, config: PressureConfig) -> Self {
+        let mg = matches!(config.method, PressureMethod::Mg(_)).then(|| Mg::new(grid));
         Projection {
             config,
             system: System::new(grid),
             pcg: PcgMic::default(),
+            mg,
             rhs: Vec::new(),
             solution: Vec::new(),
         }
@@ -69,12 +92,15 @@ impl<const D: usize> Projection<D> {
     ) -> Result<SolveReport, SolveError> {
         self.system.assemble(domain)?;
         self.pcg.prepare(&self.system);
+        if let Some(mg) = &mut self.mg {
+            mg.prepare(domain, &self.system);
+        }
         self.system.divergence_rhs(domain, u, &mut self.rhs);
         self.system.gather(pressure, &mut self.solution);
-        let (method, outcome) = self.solve(self.config.tolerance)?;
+        let solved = self.solve()?;
         self.system.scatter(domain.runs, &self.solution, pressure);
         gradient_step(domain, &self.system, pressure, u, known);
-        Ok(self.report(method, &outcome))
+        Ok(self.report(&solved))
     }
 
     /// The displacement field whose divergence is `expansion` in every liquid cell: moving
@@ -107,7 +133,7 @@ impl<const D: usize> Projection<D> {
             field.fill_runs(domain.runs, 0.0);
         }
         gradient_step(domain, &self.system, potential, displacement, known);
-        Ok(self.report("pcg-mic", &outcome))
+        Ok(self.report(&Solved::new("pcg-mic", outcome)))
     }
 
     /// The system of the last projection.
@@ -115,34 +141,46 @@ impl<const D: usize> Projection<D> {
         &self.system
     }
 
-    fn solve(&mut self, tolerance: f64) -> Result<(&'static str, Outcome), SolveError> {
-        let limit = self.config.max_iterations;
-        match &self.config.method {
-            PressureMethod::PcgMic | PressureMethod::Mg(_) => {
-                let (system, rhs) = (&self.system, &self.rhs);
-                let outcome = self
-                    .pcg
-                    .solve(system, rhs, &mut self.solution, tolerance, limit)?;
-                Ok(("pcg-mic", outcome))
+    /// Solves by the configured method, and by conjugate gradients if that fails.
+    fn solve(&mut self) -> Result<Solved, SolveError> {
+        let (tolerance, limit) = (self.config.tolerance, self.config.max_iterations);
+        let (system, rhs, x) = (&self.system, &self.rhs, &mut self.solution);
+        let mut spent = 0;
+        if let (PressureMethod::Mg(options), Some(mg)) = (&self.config.method, &mut self.mg) {
+            let tolerance = Tolerance {
+                relative: tolerance,
+                max_iterations: limit,
+                ..Tolerance::default()
+            };
+            let outcome = mg.solve(system, options, rhs, x, &tolerance)?;
+            if outcome.converged() {
+                return Ok(Solved::new("mg", outcome));
+            }
+            spent = outcome.iterations;
+        }
+        let outcome = self.pcg.solve(system, rhs, x, tolerance, limit)?;
+        let mut solved = Solved::new("pcg-mic", outcome);
+        if self.mg.is_some() {
+            solved.outcome.iterations += spent;
+            if outcome.converged() {
+                solved.status = "fallback";
             }
         }
+        Ok(solved)
     }
 
-    fn report(&self, method: &'static str, outcome: &Outcome) -> SolveReport {
+    fn report(&self, solved: &Solved) -> SolveReport {
         let largest = self.rhs.iter().fold(0.0f64, |m, r| m.max(r.abs()));
         SolveReport {
-            method,
-            iterations: outcome.iterations,
+            method: solved.method,
+            iterations: solved.outcome.iterations,
             outer_iterations: 1,
             residual: if largest > 0.0 {
-                outcome.residual / largest
+                solved.outcome.residual / largest
             } else {
                 0.0
             },
-            status: match outcome.status {
-                Status::Converged => "converged",
-                other => other.as_str(),
-            },
+            status: solved.status,
             unknowns: self.system.cells().len(),
             wall_cells: self.system.wall_cells(),
             separated_cells: 0,

@@ -13,7 +13,7 @@ pub struct StepReport {
     pub time: f64,
     /// Length of the step, s.
     pub dt: f64,
-    /// Measured volume of the liquid, m³ (m² in 2D): see [`volume`](crate::volume).
+    /// Measured volume of the liquid, m³ (m² in 2D): see [`Occupancy`](crate::Occupancy).
     pub volume: f64,
     /// Initial volume + sources − drains.
     pub volume_expected: f64,

@@ -6,7 +6,7 @@ use crate::advect::CLEARANCE;
 use crate::bins::Bins;
 use crate::occupancy::Occupancy;
 use crate::particles::Particles;
-use crate::setup::{DomainSide, Setup, Transfer};
+use crate::setup::{DomainSide, Setup, Source, Transfer};
 use crate::solids::Solids;
 use crate::state::State;
 
@@ -71,49 +71,93 @@ fn add<const D: usize>(state: &mut State<D>, x: [f64; D], velocity: [f64; D], af
     state.next_id += 1;
 }
 
-/// Runs the sources: particles inside a source move with it, and every subcell of it that is
-/// empty gets a particle. Returns how many were added. Bins must be up to date; the new
-/// particles are not yet in them.
+/// Runs the sources: particles inside a source move with it, and it is kept as full as liquid
+/// at rest. Returns how many particles were added. Bins must be up to date; the new particles
+/// are not yet in them.
 pub fn emit<const D: usize>(
     setup: &Setup<D>,
     solids: &Solids<D>,
     bins: &Bins<D>,
     state: &mut State<D>,
 ) -> usize {
-    let grid = &setup.grid;
     let affine = setup.scheme.transfer == Transfer::Apic;
     let before = state.particles.len();
-    let active = |start: f64, end: f64| state.time >= start && state.time < end;
-    let sources: Vec<_> = setup
+    let time = state.time;
+    for source in setup
         .sources
         .iter()
-        .filter(|s| active(s.start, s.end))
-        .collect();
-    for source in sources {
-        for cell in cells_touching(grid, source.shape.bounds()) {
-            let mut full = [false; 8];
-            for p in bins.in_cell(cell) {
-                let x = state.particles.position[p];
-                let l = grid.lattice(x, [0.0; D]);
-                let subcell: usize = (0..D)
-                    .map(|a| usize::from(l[a] - cell.0[a] as f64 >= 0.5) << a)
-                    .sum();
-                full[subcell] = true;
-                if source.shape.distance(x) < 0.0 {
-                    state.particles.velocity[p] = source.velocity;
-                }
+        .filter(|s| time >= s.start && time < s.end)
+    {
+        let mut slots = SourceSlots::default();
+        for cell in cells_touching(&setup.grid, source.shape.bounds()) {
+            slots.visit_cell(setup, solids, bins, source, cell, state);
+        }
+        for x in slots.missing(source.velocity) {
+            add(state, x, source.velocity, affine);
+            state.volume_expected += setup.particle_volume();
+        }
+    }
+    state.particles.len() - before
+}
+
+/// What a source holds and what it could hold.
+#[derive(Default)]
+struct SourceSlots<const D: usize> {
+    /// Points of subcells inside the source: as many particles it holds when full.
+    capacity: usize,
+    /// Particles inside.
+    inside: usize,
+    /// The points whose subcells are empty.
+    empty: Vec<[f64; D]>,
+}
+
+impl<const D: usize> SourceSlots<D> {
+    fn visit_cell(
+        &mut self,
+        setup: &Setup<D>,
+        solids: &Solids<D>,
+        bins: &Bins<D>,
+        source: &Source<D>,
+        cell: Cell<D>,
+        state: &mut State<D>,
+    ) {
+        let grid = &setup.grid;
+        let mut full = [false; 8];
+        for p in bins.in_cell(cell) {
+            let x = state.particles.position[p];
+            let l = grid.lattice(x, [0.0; D]);
+            let subcell: usize = (0..D)
+                .map(|a| usize::from(l[a] - cell.0[a] as f64 >= 0.5) << a)
+                .sum();
+            full[subcell] = true;
+            if source.shape.distance(x) < 0.0 {
+                state.particles.velocity[p] = source.velocity;
+                self.inside += 1;
             }
-            for (number, subcell) in corners::<D>().enumerate() {
-                let x = subcell_point(grid, cell, subcell, setup.scheme.seed, state.next_id);
-                let open = solids.distance(x) > CLEARANCE * grid.dx();
-                if !full[number] && open && source.shape.distance(x) < 0.0 {
-                    add(state, x, source.velocity, affine);
-                    state.volume_expected += setup.particle_volume();
+        }
+        let place = grid.layout().index(cell.0) as u64 ^ (state.step << 32);
+        for (number, subcell) in corners::<D>().enumerate() {
+            let x = subcell_point(grid, cell, subcell, setup.scheme.seed, place);
+            let open = solids.distance(x) > CLEARANCE * grid.dx();
+            if open && source.shape.distance(x) < 0.0 {
+                self.capacity += 1;
+                if !full[number] {
+                    self.empty.push(x);
                 }
             }
         }
     }
-    state.particles.len() - before
+
+    /// Where to add particles. A random distribution leaves subcells empty at the right
+    /// density, so emptiness alone would overfill: add no more than are missing in all, and
+    /// those farthest upstream, where the liquid has moved on.
+    fn missing(mut self, velocity: [f64; D]) -> Vec<[f64; D]> {
+        let along = |x: &[f64; D]| (0..D).map(|a| x[a] * velocity[a]).sum::<f64>();
+        self.empty.sort_by(|x, y| along(x).total_cmp(&along(y)));
+        self.empty
+            .truncate(self.capacity.saturating_sub(self.inside));
+        self.empty
+    }
 }
 
 /// The cells that a box touches; all of them if there is no box.
@@ -223,6 +267,17 @@ pub fn reseed<const D: usize>(
     changed
 }
 
+/// The cells around a cell that lie on the grid, and itself.
+fn cells_around<const D: usize>(grid: &Grid<D>, cell: Cell<D>) -> impl Iterator<Item = Cell<D>> {
+    (0..3usize.pow(D as u32))
+        .map(move |n| {
+            Cell(std::array::from_fn(|a| {
+                cell.0[a] + (n / 3usize.pow(a as u32) % 3) as i32 - 1
+            }))
+        })
+        .filter(|&other| grid.contains(other))
+}
+
 /// Whether a cell lies wholly in the open and all cells around it are bulk liquid.
 fn is_deep<const D: usize>(
     grid: &Grid<D>,
@@ -230,16 +285,8 @@ fn is_deep<const D: usize>(
     solids: &Solids<D>,
     cell: Cell<D>,
 ) -> bool {
-    let index = grid.layout().index(cell.0);
-    let density = occupancy.density().as_slice();
     solids.volume()[cell] >= 1.0
-        && crate::occupancy::neighbourhood(grid)
-            .iter()
-            .filter(|&&o| o != 0)
-            .all(|&o| {
-                let other = index.wrapping_add_signed(o);
-                density[other] >= 0.5 || !grid.contains(Cell(grid.layout().at(other)))
-            })
+        && cells_around(grid, cell).all(|other| other == cell || occupancy.density()[other] >= 0.5)
 }
 
 fn mean_velocity_around<const D: usize>(
@@ -250,18 +297,11 @@ fn mean_velocity_around<const D: usize>(
 ) -> [f64; D] {
     let mut sum = [0.0; D];
     let mut count = 0;
-    for n in 0..3usize.pow(D as u32) {
-        let other = Cell(std::array::from_fn(|a| {
-            cell.0[a] + (n / 3usize.pow(a as u32) % 3) as i32 - 1
-        }));
-        if grid.contains(other) {
-            for p in bins.in_cell(other) {
-                for a in 0..D {
-                    sum[a] += particles.velocity[p][a];
-                }
-                count += 1;
-            }
+    for p in cells_around(grid, cell).flat_map(|other| bins.in_cell(other)) {
+        for a in 0..D {
+            sum[a] += particles.velocity[p][a];
         }
+        count += 1;
     }
     sum.map(|s| if count > 0 { s / count as f64 } else { 0.0 })
 }

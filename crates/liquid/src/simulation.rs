@@ -15,6 +15,9 @@ use crate::state::State;
 use crate::surface::{self, SurfaceWork};
 use crate::{advect, seed, timestep, transfer};
 
+/// A pressure solve that leaves more than this share of the divergence has failed.
+const WORST_RESIDUAL: f64 = 0.1;
+
 /// A liquid that can be stepped.
 pub struct Simulation<const D: usize> {
     setup: Setup<D>,
@@ -142,7 +145,7 @@ impl<const D: usize> Simulation<D> {
         let layers = Layers((scheme.cfl.ceil() as u8).saturating_add(2));
 
         observer.enter(Stage::ToGrid);
-        work.to_grid(grid, state);
+        work.transfer_to_grid(grid, state);
         extrapolate::into_air(grid, &work.runs, layers, &mut work.known, &mut work.u);
         work.u_old.copy_runs(&work.runs, &work.u); // FLIP: every change to u belongs below this line.
 
@@ -157,14 +160,27 @@ impl<const D: usize> Simulation<D> {
             solids,
             phi: &work.phi,
         };
+        let failed = |reason: String| StepError::Pressure {
+            time: state.time,
+            step: state.step,
+            reason,
+        };
         let pressure = work
             .projection
             .project(&domain, &mut work.u, &mut work.known, &mut state.pressure)
-            .map_err(|e| StepError::Pressure {
-                time: state.time,
-                step: state.step,
-                reason: e.to_string(),
-            })?;
+            .map_err(|e| failed(e.to_string()))?;
+        if pressure.residual > WORST_RESIDUAL {
+            let SolveReport {
+                method,
+                status,
+                iterations,
+                residual,
+                ..
+            } = pressure;
+            return Err(failed(format!(
+                "{method} ended with {status} after {iterations} iterations, residual {residual:.1e}"
+            )));
+        }
 
         observer.enter(Stage::Density);
         let stats = density::statistics(&domain, &work.occupancy, work.projection.system().cells());
@@ -320,7 +336,7 @@ impl<const D: usize> Workspace<D> {
         }
     }
 
-    fn to_grid(&mut self, grid: &Grid<D>, state: &State<D>) {
+    fn transfer_to_grid(&mut self, grid: &Grid<D>, state: &State<D>) {
         let Self {
             runs,
             bins,

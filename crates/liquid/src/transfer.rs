@@ -172,3 +172,105 @@ pub fn to_particles<const D: usize>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plash_grid::{Cell, Side};
+
+    fn grid() -> Grid<2> {
+        Grid::new([6, 6], 0.5, [0.0; 2]).unwrap()
+    }
+
+    fn scattered(particles: &mut Particles<2>) -> [FaceField<f64, 2>; 2] {
+        let grid = grid();
+        let mut bins = Bins::new(&grid);
+        bins.sort(&grid, particles);
+        let [mut u, mut weight] = std::array::from_fn(|_| FaceField::new(&grid));
+        let mut known = FaceField::new(&grid);
+        let runs = Runs::all(grid.layout());
+        to_grid(
+            &grid,
+            &runs,
+            &bins,
+            particles,
+            &mut weight,
+            &mut u,
+            &mut known,
+        );
+        for axis in axes::<2>() {
+            for face in grid.faces(axis) {
+                assert_eq!(known[face] == 1, weight[face] > SMALLEST_WEIGHT);
+            }
+        }
+        [u, weight]
+    }
+
+    #[test]
+    fn a_particle_on_a_face_gives_it_all_its_velocity() {
+        let face = Cell([2, 3]).face(Axis::X, Side::Hi);
+        let mut particles = Particles::default();
+        particles.push(face.position(&grid()), [1.5, -4.0], 0, false);
+        let [u, weight] = scattered(&mut particles);
+        assert_eq!((u[face], weight[face]), (1.5, 1.0));
+        assert_eq!(weight.along(Axis::X).as_slice().iter().sum::<f64>(), 1.0);
+        // Half a cell off both lattice lines of the other axis: a quarter each.
+        let corner = Cell([2, 3]).face(Axis::Y, Side::Lo);
+        assert_eq!((u[corner], weight[corner]), (-4.0, 0.25));
+    }
+
+    #[test]
+    fn an_affine_particle_gives_each_face_its_own_value() {
+        let x = [1.2, 1.4];
+        let mut particles = Particles::default();
+        particles.push(x, [1.0, 0.0], 0, true);
+        particles.affine[0] = [[2.0, -3.0], [0.0, 0.0]];
+        let [u, weight] = scattered(&mut particles);
+        let grid = grid();
+        let mut reached = 0;
+        for face in grid.faces(Axis::X).filter(|&f| weight[f] > SMALLEST_WEIGHT) {
+            let at = face.position(&grid);
+            let exact = 1.0 + 2.0 * (at[0] - x[0]) - 3.0 * (at[1] - x[1]);
+            assert!((u[face] - exact).abs() < 1e-14);
+            reached += 1;
+        }
+        assert_eq!(reached, 4);
+    }
+
+    #[test]
+    fn flip_without_a_change_keeps_every_bit_and_all_pic_is_pic() {
+        let grid = grid();
+        let mut u = FaceField::<f64, 2>::new(&grid);
+        for axis in axes::<2>() {
+            for face in grid.faces(axis) {
+                let [x, y] = face.position(&grid);
+                u[face] = (1.3 * x).sin() + 0.7 * y * y;
+            }
+        }
+        let mut particles = Particles::default();
+        for i in 0..20 {
+            let x = [0.1 + 0.14 * i as f64, 2.9 - 0.13 * i as f64];
+            particles.push(x, [0.1 * i as f64, -0.3], i, false);
+        }
+        let before = particles.clone();
+        to_particles(
+            &grid,
+            Transfer::Flip { pic_blend: 0.0 },
+            &u,
+            &u,
+            &mut particles,
+        );
+        assert_eq!(particles, before);
+        let still = FaceField::new(&grid);
+        to_particles(
+            &grid,
+            Transfer::Flip { pic_blend: 1.0 },
+            &still,
+            &u,
+            &mut particles,
+        );
+        let mut pic = before;
+        to_particles(&grid, Transfer::Pic, &still, &u, &mut pic);
+        assert_eq!(particles, pic);
+    }
+}

@@ -20,7 +20,7 @@ impl Rotation<2> {
 
 impl Rotation<3> {
     /// About an axis of any length but zero, by an angle in degrees, counter-clockwise as seen
-    /// from the tip of the axis: R = cos·I + (1 − cos)·a aᵀ + sin·[a]ₓ.
+    /// from the tip of the axis: `R = cos·I + (1 − cos)·a aᵀ + sin·[a]ₓ`.
     pub fn axis_degrees(axis: [f64; 3], angle: f64) -> Self {
         let [sin, cos] = sin_cos_degrees(angle);
         let a = unit(axis);
