@@ -64,6 +64,21 @@ impl<const D: usize> Occupancy<D> {
         self.scale.as_slice()[index] > 0.0
     }
 
+    /// The height of the surface above the centre of the cell with this memory index, in
+    /// cells, if the surface is level there; between −1 and 1.
+    pub fn height(&self, index: usize) -> f64 {
+        height(self.density.as_slice()[index])
+    }
+
+    /// Whether the cell with this memory index, or one around it, is bulk liquid.
+    #[inline]
+    pub(crate) fn is_near_bulk(&self, index: usize, offsets: &[isize]) -> bool {
+        let density = self.density.as_slice();
+        offsets
+            .iter()
+            .any(|&o| density[index.wrapping_add_signed(o)] >= BULK)
+    }
+
     /// Recomputes the density in `runs` from sorted particles.
     pub fn update(
         &mut self,
@@ -119,9 +134,7 @@ impl<const D: usize> Occupancy<D> {
             for run in list {
                 for i in run.cells(grid.cells()[0]) {
                     let index = row.start + i;
-                    let near_bulk = offsets
-                        .iter()
-                        .any(|&o| density[index.wrapping_add_signed(o)] >= BULK);
+                    let near_bulk = self.is_near_bulk(index, &offsets);
                     sum += if near_bulk {
                         solids.volume().as_slice()[index] * fill(density[index])
                     } else {
@@ -137,12 +150,17 @@ impl<const D: usize> Occupancy<D> {
 
 /// The fill of a cell with this density under a level surface.
 fn fill(density: f64) -> f64 {
-    let t = if density >= 0.5 {
+    (0.5 + height(density)).clamp(0.0, 1.0)
+}
+
+/// The height of a level surface above the centre of a cell with this density, in cells,
+/// between −1 and 1.
+fn height(density: f64) -> f64 {
+    if density >= 0.5 {
         1.0 - (2.0 * (1.0 - density)).max(0.0).sqrt()
     } else {
         (2.0 * density).sqrt() - 1.0
-    };
-    (0.5 + t).clamp(0.0, 1.0)
+    }
 }
 
 /// Memory offsets of a cell and its `3^D − 1` neighbours.

@@ -81,8 +81,8 @@ impl<const D: usize> Projection<D> {
     }
 
     /// Makes `u` free of divergence in the liquid. `pressure` is the first guess and
-    /// becomes the solution; `known` becomes 1 at faces whose velocity is now meaningful
-    /// and 0 elsewhere.
+    /// becomes the solution; `known`, 1 where particles gave a velocity, becomes 1 at faces
+    /// whose velocity is now meaningful and 0 elsewhere.
     pub fn project(
         &mut self,
         domain: &Domain<'_, D>,
@@ -131,6 +131,9 @@ impl<const D: usize> Projection<D> {
         self.system.scatter(domain.runs, &self.solution, potential);
         for field in displacement.all_mut() {
             field.fill_runs(domain.runs, 0.0);
+        }
+        for field in known.all_mut() {
+            field.fill_runs(domain.runs, 0);
         }
         gradient_step(domain, &self.system, potential, displacement, known);
         Ok(self.report(&Solved::new("pcg-mic", outcome)))

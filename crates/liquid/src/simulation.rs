@@ -352,20 +352,14 @@ impl<const D: usize> Workspace<D> {
         let Self {
             runs,
             bins,
+            occupancy,
             surface: work,
             phi,
             ..
         } = self;
-        let (grid, method) = (&setup.grid, setup.scheme.surface);
+        let (grid, method, particles) = (&setup.grid, setup.scheme.surface, &state.particles);
         surface::from_particles(
-            grid,
-            method,
-            runs,
-            bins,
-            &state.particles,
-            solids,
-            work,
-            phi,
+            grid, method, runs, bins, particles, occupancy, solids, work, phi,
         );
     }
 

@@ -8,6 +8,7 @@ pub use sweep::fast_sweep;
 use plash_grid::{Cell, CellField, Grid, Runs, scatter_slabs};
 
 use crate::bins::Bins;
+use crate::occupancy::{Occupancy, neighbourhood};
 use crate::particles::Particles;
 use crate::setup::SurfaceMethod;
 use crate::solids::Solids;
@@ -49,27 +50,58 @@ pub fn from_particles<const D: usize>(
     runs: &Runs<D>,
     bins: &Bins<D>,
     particles: &Particles<D>,
+    occupancy: &Occupancy<D>,
     solids: &Solids<D>,
     work: &mut SurfaceWork<D>,
     phi: &mut CellField<f64, D>,
 ) {
     match method {
-        SurfaceMethod::Union => union(grid, runs, bins, particles, phi),
+        SurfaceMethod::Union => {
+            union(grid, runs, bins, particles, phi);
+            lower_to_occupancy(grid, runs, occupancy, phi);
+        }
         SurfaceMethod::ZhuBridson => {
             union(grid, runs, bins, particles, phi);
             if let Some(sums) = &mut work.sums {
                 zhu_bridson(grid, runs, bins, particles, sums, phi);
             }
+            lower_to_occupancy(grid, runs, occupancy, phi);
         }
         SurfaceMethod::Marker => marker::marker(grid, bins, solids, phi),
     }
     extend_into_solids(grid, runs, solids, phi);
 }
 
-/// Sets `φ` to its value far from any liquid, everywhere.
+/// Sets `φ` to its value far from any liquid at every cell. Ghosts count as liquid for good:
+/// whoever asks whether a cell has air around it must not take a wall for air.
 pub fn clear<const D: usize>(grid: &Grid<D>, phi: &mut CellField<f64, D>) {
     let far = FAR * grid.dx();
-    phi.as_mut_slice().fill(far);
+    phi.as_mut_slice().fill(-grid.dx());
+    phi.for_each_row(|_, values| values.fill(far));
+}
+
+/// Puts the surface of bulk liquid where its occupancy says it is. Spheres that keep every
+/// particle's cell liquid reach about 0.6 cells above the topmost particles; waves then are
+/// too slow by 0.3 kΔx. Where the bulk is near (`ρ ≥ ½` within a cell), the height that the
+/// occupancy of a level surface gives is right, and `φ` is minus that. Lone droplets keep
+/// their spheres.
+fn lower_to_occupancy<const D: usize>(
+    grid: &Grid<D>,
+    runs: &Runs<D>,
+    occupancy: &Occupancy<D>,
+    phi: &mut CellField<f64, D>,
+) {
+    let offsets = neighbourhood(grid);
+    phi.for_each_row(|row, values| {
+        for run in runs.in_row(row) {
+            for i in run.cells(values.len()) {
+                let index = row.start + i;
+                if occupancy.is_meaningful(index) && occupancy.is_near_bulk(index, &offsets) {
+                    values[i] = -occupancy.height(index) * grid.dx();
+                }
+            }
+        }
+    });
 }
 
 /// `φ = min_p |x − x_p| − r`.

@@ -295,7 +295,8 @@ impl MatrixRow {
 }
 
 /// Subtracts the pressure gradient: `u_f −= (q_hi − q_lo)/(θ Δx)` at every face that is open
-/// and has liquid on a side. `known` becomes 1 at those faces, 0 at all others of the runs.
+/// and has liquid on a side. `known` becomes 1 at those faces and stays 1 at open faces where it
+/// was (particles in the air fall freely with the velocity they brought), 0 at all others.
 pub fn gradient_step<const D: usize>(
     domain: &Domain<'_, D>,
     system: &System<D>,
@@ -319,7 +320,7 @@ pub fn gradient_step<const D: usize>(
             for run in domain.runs.in_row(row) {
                 for i in run.range(values.len()) {
                     let [lo, hi] = wet(row.start + i);
-                    values[i] = u8::from(open[i] > 0.0 && (lo || hi));
+                    values[i] = u8::from(open[i] > 0.0 && (lo || hi || values[i] == 1));
                 }
             }
         });

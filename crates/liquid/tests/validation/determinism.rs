@@ -1,0 +1,114 @@
+//! The same setup gives the same bits, whatever the number of threads and wherever it stops.
+
+use crate::common::still;
+use plash_grid::Grid;
+use plash_liquid::shape::Shape;
+use plash_liquid::{Setup, Simulation, Solid, Source, State};
+
+/// A dam break onto a ball, with a source, large enough that work is split between threads.
+fn setup<const D: usize>(n: usize) -> Setup<D> {
+    let mut cells = [n; D];
+    cells[0] = 2 * n;
+    let grid = Grid::new(cells, 1.0 / n as f64, [0.0; D]).expect("a grid");
+    let mut setup = Setup::new(grid);
+    let mut top = [1.0; D];
+    (top[0], top[1]) = (0.8, 0.7);
+    setup.liquids.push(still(Shape::Box {
+        min: [0.0; D],
+        max: top,
+    }));
+    let mut center = [0.5; D];
+    (center[0], center[1]) = (0.9, 0.2);
+    setup.solids.push(Solid {
+        shape: Shape::Sphere {
+            center,
+            radius: 0.15,
+        },
+    });
+    let mut velocity = [0.0; D];
+    velocity[0] = -1.0;
+    let mut center = [0.6; D];
+    center[0] = 1.7;
+    setup.sources.push(Source {
+        shape: Shape::Sphere {
+            center,
+            radius: 0.1,
+        },
+        velocity,
+        start: 0.0,
+        end: f64::INFINITY,
+    });
+    setup
+}
+
+fn advance<const D: usize>(simulation: &mut Simulation<D>, steps: usize) {
+    for _ in 0..steps {
+        let dt = simulation.suggest_dt(1.0);
+        simulation.step(dt, &mut ()).expect("a step");
+    }
+}
+
+/// Every bit of a state: equality of numbers would let −0 pass for 0.
+fn bits<const D: usize>(state: &State<D>) -> Vec<u64> {
+    let particles = &state.particles;
+    let vectors = particles.position.iter().chain(&particles.velocity);
+    let numbers = vectors.flatten().chain(state.pressure.as_slice());
+    let scalars = [state.time, state.volume_expected];
+    let whole = [state.step, state.next_id];
+    numbers
+        .chain(&scalars)
+        .map(|v| v.to_bits())
+        .chain(whole)
+        .chain(particles.id.iter().copied())
+        .collect()
+}
+
+fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    pool.build().expect("a pool").install(work)
+}
+
+fn thread_counts_agree<const D: usize>(n: usize) {
+    let after = |threads: usize| {
+        with_threads(threads, || {
+            let mut simulation = Simulation::new(setup::<D>(n));
+            advance(&mut simulation, 20);
+            simulation.state().clone()
+        })
+    };
+    let (one, two, three) = (after(1), after(2), after(3));
+    assert!(one.particles.len() > 4096, "too few particles to split");
+    assert!(bits(&one) == bits(&two), "1 and 2 threads differ");
+    assert!(bits(&one) == bits(&three), "1 and 3 threads differ");
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits_2d() {
+    thread_counts_agree::<2>(48);
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits_3d() {
+    thread_counts_agree::<3>(16);
+}
+
+fn a_resumed_run_is_the_unbroken_one<const D: usize>(n: usize) {
+    let mut unbroken = Simulation::new(setup::<D>(n));
+    advance(&mut unbroken, 10);
+    let mut resumed = Simulation::resume(setup::<D>(n), unbroken.state().clone());
+    assert!(bits(unbroken.state()) == bits(resumed.state()));
+    assert_eq!(unbroken.volume().to_bits(), resumed.volume().to_bits());
+    advance(&mut unbroken, 10);
+    advance(&mut resumed, 10);
+    assert!(bits(unbroken.state()) == bits(resumed.state()));
+}
+
+#[test]
+fn a_resumed_run_is_the_unbroken_one_2d() {
+    a_resumed_run_is_the_unbroken_one::<2>(32);
+}
+
+#[test]
+fn a_resumed_run_is_the_unbroken_one_3d() {
+    a_resumed_run_is_the_unbroken_one::<3>(12);
+}

@@ -1,0 +1,172 @@
+//! Liquid comes and goes as sources, drains and open sides say.
+
+use crate::common::{below, run, still, unit_grid, within};
+use plash_liquid::shape::Shape;
+use plash_liquid::{DomainSide, Drain, LiquidVolume, Setup, Simulation, Source};
+
+/// A nozzle at the wall, `side` wide and high, blowing along x.
+fn nozzle<const D: usize>(side: f64, speed: f64, end: f64) -> Source<D> {
+    let mut max = [0.5 + 0.5 * side; D];
+    let mut min = [0.5 - 0.5 * side; D];
+    (min[0], max[0]) = (0.125, 0.25);
+    let mut velocity = [0.0; D];
+    velocity[0] = speed;
+    Source {
+        shape: Shape::Box { min, max },
+        velocity,
+        start: 0.0,
+        end,
+    }
+}
+
+/// What a source gives in a second is its speed times its cross-section.
+fn a_source_gives_speed_times_area<const D: usize>(n: usize, speed: f64) {
+    let mut setup = Setup::new(unit_grid::<D>(n));
+    setup.gravity = [0.0; D];
+    setup.sides[0][1] = DomainSide::Open;
+    let side: f64 = 0.25;
+    setup.sources.push(nozzle(side, speed, 1.0));
+    let volume = setup.particle_volume();
+    let mut simulation = Simulation::new(setup);
+    let (mut emitted, mut removed) = (0, 0);
+    let mut first = None;
+    run(&mut simulation, 0.9, |s, report| {
+        // The first tenth fills the nozzle.
+        if report.time > 0.1 {
+            first.get_or_insert(report.time);
+            emitted += report.emitted;
+        }
+        removed += report.removed;
+        let kept = s.state().particles.len() as f64 * volume;
+        assert!((report.volume_expected - kept).abs() < 1e-12);
+    });
+    let seconds = 0.9 - first.expect("a first instant");
+    let rate = emitted as f64 * volume / seconds;
+    let exact = speed * side.powi(D as i32 - 1);
+    assert!(removed > 0, "nothing reached the open side");
+    let error = rate / exact - 1.0;
+    within(
+        &format!("{D}D source at {speed} m/s, rate error"),
+        error,
+        0.05,
+    );
+}
+
+#[test]
+fn a_source_gives_speed_times_area_2d() {
+    a_source_gives_speed_times_area::<2>(32, 2.0);
+}
+
+#[test]
+fn a_source_gives_speed_times_area_3d() {
+    a_source_gives_speed_times_area::<3>(16, 2.0);
+}
+
+#[test]
+fn a_source_ends_when_its_time_is_over() {
+    let mut setup = Setup::new(unit_grid::<2>(16));
+    setup.sources.push(nozzle(0.25, 1.0, 0.1));
+    let mut simulation = Simulation::new(setup);
+    run(&mut simulation, 0.3, |_, report| {
+        assert!(report.emitted == 0 || report.time < 0.1);
+    });
+    assert!(simulation.state().volume_expected > 0.0);
+}
+
+#[test]
+fn a_source_in_a_closed_tank_fills_it_by_what_it_gives() {
+    let mut setup = Setup::new(unit_grid::<2>(32));
+    setup.liquids.push(still(Shape::Box {
+        min: [0.0; 2],
+        max: [1.0, 0.3],
+    }));
+    setup.sources.push(nozzle(0.125, 1.0, f64::INFINITY));
+    let mut simulation = Simulation::new(setup);
+    let mut worst: f64 = 0.0;
+    run(&mut simulation, 1.5, |_, report| {
+        worst = worst.max((report.volume / report.volume_expected - 1.0).abs());
+    });
+    let gained = simulation.state().volume_expected - 0.3;
+    assert!(gained > 0.15, "gained {gained}");
+    below("2D tank being filled, worst volume error", worst, 0.02);
+}
+
+fn a_drain_empties_a_tank<const D: usize>(n: usize) {
+    let mut setup = Setup::new(unit_grid::<D>(n));
+    let mut top = [1.0; D];
+    top[1] = 0.25;
+    setup.liquids.push(still(Shape::Box {
+        min: [0.0; D],
+        max: top,
+    }));
+    setup.drains.push(Drain {
+        shape: Shape::Sphere {
+            center: std::array::from_fn(|a| if a == 1 { 0.0 } else { 0.5 }),
+            radius: 0.2,
+        },
+        start: 0.1,
+        end: f64::INFINITY,
+    });
+    let mut simulation = Simulation::new(setup);
+    let start = simulation.state().volume_expected;
+    let share = simulation.setup().particle_volume();
+    let mut removed = 0;
+    run(&mut simulation, 4.0, |_, report| {
+        assert!(report.removed == 0 || report.time >= 0.1);
+        removed += report.removed;
+        let left = start - removed as f64 * share;
+        assert!((report.volume_expected - left).abs() < 1e-12);
+    });
+    let left = simulation.state().volume_expected / start;
+    below(
+        &format!("{D}D drained tank, share left after 4 s"),
+        left,
+        0.1,
+    );
+}
+
+#[test]
+fn a_drain_empties_a_tank_2d() {
+    a_drain_empties_a_tank::<2>(32);
+}
+
+#[test]
+fn a_drain_empties_a_tank_3d() {
+    a_drain_empties_a_tank::<3>(16);
+}
+
+fn an_open_side_lets_everything_out<const D: usize>(n: usize) {
+    for axis in 0..D {
+        for side in 0..2 {
+            let mut setup = Setup::new(unit_grid::<D>(n));
+            setup.gravity = [0.0; D];
+            setup.sides[axis][side] = DomainSide::Open;
+            let mut velocity = [0.0; D];
+            velocity[axis] = 2.0 * side as f64 - 1.0;
+            setup.liquids.push(LiquidVolume {
+                shape: Shape::Sphere {
+                    center: [0.5; D],
+                    radius: 0.2,
+                },
+                velocity,
+            });
+            let mut simulation = Simulation::new(setup);
+            assert!(!simulation.state().particles.is_empty());
+            run(&mut simulation, 0.9, |_, _| ());
+            let state = simulation.state();
+            assert!(state.particles.is_empty(), "axis {axis} side {side}");
+            assert!(state.volume_expected.abs() < 1e-12);
+            assert_eq!(simulation.volume(), 0.0);
+        }
+    }
+}
+
+#[test]
+fn an_open_side_lets_everything_out_2d() {
+    an_open_side_lets_everything_out::<2>(24);
+}
+
+#[test]
+fn an_open_side_lets_everything_out_3d() {
+    an_open_side_lets_everything_out::<3>(12);
+}
