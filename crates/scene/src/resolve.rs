@@ -110,7 +110,7 @@ impl Default for OutputOptions {
             particles: true,
             surface: true,
             cache: true,
-            images: true,
+            images: false,
         }
     }
 }

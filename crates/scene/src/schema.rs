@@ -275,7 +275,13 @@ pub const KEYS: &[Key] = &[
         "true",
         "compact native frames",
     ),
-    key("output", "images", "true or false", "true", "PNG stills"),
+    key(
+        "output",
+        "images",
+        "true or false",
+        "false",
+        "PNG stills as it runs; `plash render` draws them afterwards",
+    ),
     key(
         "render",
         "size",

@@ -1,0 +1,9 @@
+//! One file per command.
+
+pub mod check;
+pub mod demo;
+pub mod info;
+pub mod new;
+pub mod render;
+pub mod run;
+pub mod scenes;

@@ -1,0 +1,135 @@
+//! `plash info DIR|FILE`: what is there, and is it whole?
+
+use std::path::Path;
+
+use plash_scene::run::{FileContent, RunFolder, RunInfo, Status, Verification, file_info};
+use serde_json::{Value, json};
+
+use crate::args::Info;
+use crate::console::{Console, bytes, count, short};
+use crate::failure::{Failure, Outcome};
+
+/// Describes a run folder or a file of one.
+pub fn info(args: &Info, console: Console) -> Outcome {
+    if args.path.is_dir() {
+        folder(&args.path, console)
+    } else {
+        file(&args.path, console)
+    }
+}
+
+fn folder(path: &Path, console: Console) -> Outcome {
+    let run = RunFolder::open(path)?;
+    let info = run.info()?;
+    let verified = run.verify()?;
+    console.say(describe(&info, &verified));
+    let mut document = json!({ "kind": "run", "ok": verified.is_good(), "verified": verified });
+    merge(&mut document, json!(info));
+    console.document(&document);
+    if verified.is_good() {
+        return Ok(());
+    }
+    let list: Vec<String> = verified
+        .bad
+        .iter()
+        .map(|file| format!("  {}: {}", file.path, file.problem))
+        .collect();
+    Err(Failure::failed(format!(
+        "{} of the {} files in {} are not what was written:\n{}",
+        verified.bad.len(),
+        verified.good + verified.bad.len(),
+        path.display(),
+        list.join("\n")
+    ))
+    .help("--resume=FRAME from before the damage makes later frames again"))
+}
+
+fn describe(info: &RunInfo, verified: &Verification) -> String {
+    let manifest = &info.manifest;
+    let status = match manifest.status {
+        Status::Running => "at work",
+        Status::Interrupted => "interrupted, resumable",
+        Status::Failed => "failed",
+        Status::Complete => "complete",
+    };
+    let cells: Vec<String> = manifest.grid.cells.iter().map(usize::to_string).collect();
+    let checkpoints: Vec<String> = info
+        .checkpoints
+        .iter()
+        .map(|place| match place.substep {
+            0 => format!("frame {}", place.frame),
+            substep => format!("frame {} + {substep} substeps", place.frame),
+        })
+        .collect();
+    let mut text = format!(
+        "{name}: a {dimension}D run, {status}, {done} of {frames} frames at {fps} per second\n  \
+         grid         {cells} cells of {dx} m\n  \
+         methods      {pressure} pressure, {transfer} transfer\n  \
+         checkpoints  {checkpoints}\n  \
+         files        {files}, {bytes}; {good} verified",
+        name = manifest.name,
+        dimension = manifest.dimension,
+        done = manifest.frames_done,
+        frames = manifest.frames,
+        fps = manifest.fps,
+        cells = cells.join(" × "),
+        dx = short(manifest.grid.dx),
+        pressure = word(&manifest.settings["pressure"]["method"]),
+        transfer = word(&manifest.settings["transfer"]),
+        checkpoints = if checkpoints.is_empty() {
+            "none".into()
+        } else {
+            checkpoints.join(", ")
+        },
+        files = manifest.files.len(),
+        bytes = bytes(info.bytes),
+        good = verified.good,
+    );
+    if let Some(message) = &manifest.message {
+        text += &format!("\n  it stopped   {message}");
+    }
+    if !verified.unlisted.is_empty() {
+        text += &format!("\n  not listed   {}", verified.unlisted.join(", "));
+    }
+    text
+}
+
+fn word(value: &Value) -> &str {
+    value.as_str().unwrap_or("unknown")
+}
+
+fn file(path: &Path, console: Console) -> Outcome {
+    let info = file_info(path)?;
+    let shown = path.display();
+    let size = bytes(info.bytes);
+    console.say(match &info.content {
+        FileContent::Checkpoint(meta) => format!(
+            "{shown}: a checkpoint after frame {} (substep {}), t = {} s, {} particles; {size}, checksum right",
+            meta.frame, meta.substep, short(meta.time), count(meta.particles)
+        ),
+        FileContent::Cache(meta) => format!(
+            "{shown}: frame {} at t = {} s in {}D, {} particles; {size}, checksum right",
+            meta.frame, short(meta.time), meta.dimension, count(meta.particles)
+        ),
+        FileContent::Ply(ply) => {
+            let parts: Vec<String> = ply
+                .elements
+                .iter()
+                .map(|part| format!("{} of `{}` ({})", count(part.count), part.name, part.properties.join(" ")))
+                .collect();
+            format!("{shown}: PLY, {}; {size}, length right", parts.join(", "))
+        }
+        other => format!("{shown}: {other:?}"),
+    });
+    let mut document = json!({ "ok": true });
+    merge(&mut document, json!(info));
+    console.document(&document);
+    Ok(())
+}
+
+/// Adds the fields of an object to another.
+fn merge(into: &mut Value, more: Value) {
+    if let (Value::Object(into), Value::Object(more)) = (into, more) {
+        into.extend(more);
+    }
+}

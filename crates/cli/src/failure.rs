@@ -1,0 +1,226 @@
+//! How a command ends when it does not end well: an exit code, a paragraph, and advice.
+
+use std::error::Error;
+use std::fmt;
+use std::path::Path;
+
+use plash_scene::run::{Damage, RunError};
+use serde_json::{Value, json};
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// All is done.
+    Done = 0,
+    /// Something failed that was not the user's input: a solve, a disk.
+    Failed = 1,
+    /// The input is wrong: arguments, a scene, a file that is not what it should be.
+    BadInput = 2,
+    /// Stopped by the user; `--resume` goes on.
+    Interrupted = 3,
+}
+
+impl Exit {
+    /// The name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Exit::Done => "done",
+            Exit::Failed => "failed",
+            Exit::BadInput => "bad-input",
+            Exit::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// Why a command did not do what it was asked.
+#[derive(Debug)]
+pub struct Failure {
+    /// How the program ends.
+    pub exit: Exit,
+    /// What went wrong, in a sentence or a short paragraph.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// Text that is already laid out for a terminal, shown instead of `message`.
+    pub rendered: Option<String>,
+    /// More for programs: merged into the JSON error object.
+    pub details: Vec<(&'static str, Value)>,
+}
+
+/// What every command gives back.
+pub type Outcome<T = ()> = Result<T, Failure>;
+
+impl Failure {
+    /// The input is wrong.
+    pub fn bad_input(message: impl fmt::Display) -> Self {
+        Self::new(Exit::BadInput, message)
+    }
+
+    /// Something failed.
+    pub fn failed(message: impl fmt::Display) -> Self {
+        Self::new(Exit::Failed, message)
+    }
+
+    /// A file or folder could not be read or written.
+    pub fn file(doing: &str, path: &Path, error: &std::io::Error) -> Self {
+        let exit = match error.kind() {
+            std::io::ErrorKind::NotFound => Exit::BadInput,
+            _ => Exit::Failed,
+        };
+        Self::new(exit, format!("cannot {doing} {}: {error}", path.display()))
+    }
+
+    /// The user stopped it.
+    pub fn interrupted(message: impl fmt::Display) -> Self {
+        Self::new(Exit::Interrupted, message)
+    }
+
+    fn new(exit: Exit, message: impl fmt::Display) -> Self {
+        let message = message.to_string();
+        Failure {
+            exit,
+            message,
+            help: None,
+            rendered: None,
+            details: Vec::new(),
+        }
+    }
+
+    /// The same with advice.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// What `--json` says: an object with `error`, or the event of an interruption, which is
+    /// no error.
+    pub fn to_json(&self) -> Value {
+        if self.exit == Exit::Interrupted {
+            let mut event = json!({ "event": "interrupted" });
+            for (key, value) in &self.details {
+                event[key] = value.clone();
+            }
+            return event;
+        }
+        let mut object = json!({
+            "kind": self.exit.name(),
+            "exit_code": self.exit as u8,
+            "message": self.message,
+            "help": self.help,
+        });
+        for (key, value) in &self.details {
+            object[key] = value.clone();
+        }
+        json!({ "error": object })
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.rendered {
+            Some(rendered) => write!(f, "{}", rendered.trim_end())?,
+            None => write!(f, "plash: {}", self.message)?,
+        }
+        match &self.help {
+            Some(help) => write!(f, "\n  help: {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        let not_found = matches!(
+            &error,
+            RunError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound
+        );
+        let wrong_kind = matches!(
+            &error,
+            RunError::Damaged {
+                damage: Damage::WrongKind { .. },
+                ..
+            }
+        );
+        let failure = if error.is_bad_input() || not_found || wrong_kind {
+            Failure::bad_input(chain(&error))
+        } else {
+            Failure::failed(chain(&error))
+        };
+        match advice(&error) {
+            Some(help) => failure.help(help),
+            None => failure,
+        }
+    }
+}
+
+/// What to do about a run that cannot start, go on or be read.
+fn advice(error: &RunError) -> Option<&'static str> {
+    Some(match error {
+        RunError::RunExists { .. } => {
+            "--resume goes on with it, --replace deletes it and starts again, -o DIR writes elsewhere"
+        }
+        RunError::OtherScene { .. } => {
+            "-o DIR writes elsewhere; `plash run DIR --resume` goes on with the scene of the folder; \
+             --replace starts again"
+        }
+        RunError::NotARun { .. } => "-o DIR chooses the folder",
+        RunError::NoRun { .. } => "run folders are made by `plash run`; they hold a run.json",
+        RunError::Locked { .. } => "wait for it, stop it, or write elsewhere with -o DIR",
+        RunError::AllDamaged { .. } => "--replace starts again",
+        RunError::Step { .. } => {
+            "look at stats.jsonl for what led there; smaller steps (--set simulation.cfl=0.5) or \
+             another resolution may help"
+        }
+        _ => return None,
+    })
+}
+
+/// An error and its causes as one sentence: `a: b: c`, without saying the same twice.
+pub fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let words = error.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_reads_as_a_paragraph_with_advice() {
+        let failure = Failure::bad_input("no such scene").help("try `plash scenes`");
+        assert_eq!(
+            failure.to_string(),
+            "plash: no such scene\n  help: try `plash scenes`"
+        );
+        assert_eq!(failure.to_json()["error"]["exit_code"], 2);
+    }
+
+    #[test]
+    fn causes_are_said_once() {
+        #[derive(Debug)]
+        struct Outer(std::io::Error);
+        impl fmt::Display for Outer {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "cannot read a.toml: {}", self.0)
+            }
+        }
+        impl Error for Outer {
+            fn source(&self) -> Option<&(dyn Error + 'static)> {
+                Some(&self.0)
+            }
+        }
+        assert_eq!(
+            chain(&Outer(std::io::Error::other("torn"))),
+            "cannot read a.toml: torn"
+        );
+    }
+}

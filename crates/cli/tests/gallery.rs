@@ -1,0 +1,89 @@
+//! Every scene of the gallery runs: two frames, coarse, with the volume held and no NaN.
+
+mod support;
+
+use serde_json::Value;
+use support::Place;
+
+const FLAT_RESOLUTION: &str = "24";
+const SOLID_RESOLUTION: &str = "16";
+
+#[test]
+fn every_scene_of_the_gallery_runs() {
+    let place = Place::new();
+    let list = place.succeed(&["scenes", "--json"]).json();
+    let scenes = list["scenes"].as_array().expect("a list");
+    assert!(!scenes.is_empty());
+    for scene in scenes {
+        let name = scene["name"].as_str().expect("a name");
+        let flat = scene["dimension"] == 2;
+        let resolution = if flat {
+            FLAT_RESOLUTION
+        } else {
+            SOLID_RESOLUTION
+        };
+        let args = [
+            "run",
+            name,
+            "-r",
+            resolution,
+            "-f",
+            "2",
+            "--set",
+            "output.images=false",
+        ];
+        place.succeed(&args);
+        check_statistics(&place, name);
+        place.succeed(&["info", &format!("runs/{name}")]);
+    }
+}
+
+/// Every number is finite, every solve ended well.
+fn check_statistics(place: &Place, name: &str) {
+    let stats = String::from_utf8(place.bytes(&format!("runs/{name}/stats.jsonl"))).expect("UTF-8");
+    assert!(stats.lines().count() >= 2, "{name} took steps");
+    for line in stats.lines() {
+        let step: Value = serde_json::from_str(line).expect("JSON");
+        for key in [
+            "time",
+            "dt",
+            "volume",
+            "volume_expected",
+            "max_speed",
+            "kinetic_energy",
+        ] {
+            assert!(
+                step[key].as_f64().is_some_and(f64::is_finite),
+                "{name}: {key} in {line}"
+            );
+        }
+        // Coarse as this is, nothing may run away.
+        assert!(
+            step["max_speed"].as_f64().is_some_and(|v| v < 50.0),
+            "{name}: {line}"
+        );
+        assert!(step["pressure"]["status"].is_string(), "{name}: {line}");
+    }
+}
+
+#[test]
+fn every_scene_file_is_in_the_gallery() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes");
+    let list = Place::new().succeed(&["scenes", "--json"]).json();
+    let known: Vec<&str> = list["scenes"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|s| s["name"].as_str())
+        .collect();
+    for entry in std::fs::read_dir(folder).expect("the scenes folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|ext| ext == "toml") {
+            let name = path
+                .file_stem()
+                .and_then(|stem| stem.to_str())
+                .expect("a name");
+            assert!(known.contains(&name), "{name} is not in the gallery");
+        }
+    }
+}
