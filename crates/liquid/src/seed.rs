@@ -1,5 +1,7 @@
 //! Particles that come and go: seeding, sources, drains, open sides, reseeding.
 
+use std::collections::BTreeMap;
+
 use plash_grid::{Cell, Grid, Runs, corners};
 
 use crate::advect::CLEARANCE;
@@ -83,6 +85,8 @@ pub fn emit<const D: usize>(
     let affine = setup.scheme.transfer == Transfer::Apic;
     let before = state.particles.len();
     let time = state.time;
+    // Particles that an earlier source has just added, by cell: sources may overlap.
+    let mut fresh: BTreeMap<usize, Vec<[f64; D]>> = BTreeMap::new();
     for source in setup
         .sources
         .iter()
@@ -90,9 +94,11 @@ pub fn emit<const D: usize>(
     {
         let mut slots = SourceSlots::default();
         for cell in cells_touching(&setup.grid, source.shape.bounds()) {
-            slots.visit_cell(setup, solids, bins, source, cell, state);
+            slots.visit_cell(setup, solids, source, cell, bins, &fresh, state);
         }
         for x in slots.missing(source.velocity) {
+            let cell = setup.grid.layout().index(setup.grid.cell_at(x).0);
+            fresh.entry(cell).or_default().push(x);
             add(state, x, source.velocity, affine);
             state.volume_expected += setup.particle_volume();
         }
@@ -112,28 +118,43 @@ struct SourceSlots<const D: usize> {
 }
 
 impl<const D: usize> SourceSlots<D> {
+    #[allow(clippy::too_many_arguments)]
     fn visit_cell(
         &mut self,
         setup: &Setup<D>,
         solids: &Solids<D>,
-        bins: &Bins<D>,
         source: &Source<D>,
         cell: Cell<D>,
+        bins: &Bins<D>,
+        fresh: &BTreeMap<usize, Vec<[f64; D]>>,
         state: &mut State<D>,
     ) {
         let grid = &setup.grid;
         let mut full = [false; 8];
-        for p in bins.in_cell(cell) {
-            let x = state.particles.position[p];
+        let mut count = |x: [f64; D]| {
             let l = grid.lattice(x, [0.0; D]);
             let subcell: usize = (0..D)
                 .map(|a| usize::from(l[a] - cell.0[a] as f64 >= 0.5) << a)
                 .sum();
             full[subcell] = true;
-            if source.shape.distance(x) < 0.0 {
+            let inside = source.shape.distance(x) < 0.0;
+            self.inside += usize::from(inside);
+            inside
+        };
+        for p in bins.in_cell(cell) {
+            if count(state.particles.position[p]) {
                 state.particles.velocity[p] = source.velocity;
-                self.inside += 1;
+                if let Some(affine) = state.particles.affine.get_mut(p) {
+                    *affine = [[0.0; D]; D];
+                }
             }
+        }
+        for &x in fresh
+            .get(&grid.layout().index(cell.0))
+            .into_iter()
+            .flatten()
+        {
+            count(x);
         }
         let place = grid.layout().index(cell.0) as u64 ^ (state.step << 32);
         for (number, subcell) in corners::<D>().enumerate() {
@@ -248,9 +269,10 @@ pub fn reseed<const D: usize>(
     }
     let mut fresh = Vec::new();
     for cell in empty {
+        let place = grid.layout().index(cell.0) as u64 ^ (state.step << 32);
         let velocity = mean_velocity_around(grid, bins, &state.particles, cell);
         for subcell in corners::<D>().take(owed) {
-            let x = subcell_point(grid, cell, subcell, setup.scheme.seed, state.next_id);
+            let x = subcell_point(grid, cell, subcell, setup.scheme.seed, place);
             fresh.push((x, velocity));
             owed -= 1;
         }

@@ -154,47 +154,14 @@ impl<const D: usize> Simulation<D> {
 
         observer.enter(Stage::Pressure);
         work.add_acceleration(*gravity, dt);
-        let domain = Domain {
-            grid,
-            runs: &work.runs,
-            solids,
-            phi: &work.phi,
-        };
-        let failed = |reason: String| StepError::Pressure {
-            time: state.time,
-            step: state.step,
-            reason,
-        };
-        let pressure = work
-            .projection
-            .project(&domain, &mut work.u, &mut work.known, &mut state.pressure)
-            .map_err(|e| failed(e.to_string()))?;
-        if pressure.residual > WORST_RESIDUAL {
-            let SolveReport {
-                method,
-                status,
-                iterations,
-                residual,
-                ..
-            } = pressure;
-            return Err(failed(format!(
-                "{method} ended with {status} after {iterations} iterations, residual {residual:.1e}"
-            )));
-        }
+        let pressure = work.project(grid, solids, state)?;
 
         observer.enter(Stage::Density);
-        let stats = density::statistics(&domain, &work.occupancy, work.projection.system().cells());
-        let density = if scheme.density_correction {
-            work.density
-                .solve(&domain, &work.occupancy, &mut work.projection)
-                .ok()
-        } else {
-            None
-        };
+        let (stats, density) = work.even_out_density(setup, solids);
 
         observer.enter(Stage::Extrapolate);
         work.finish_fields(grid, solids, layers, density.is_some());
-        work.check_finite(grid, state)?;
+        work.check_finite(state, density.is_some())?;
 
         observer.enter(Stage::ToParticles);
         transfer::to_particles(
@@ -263,7 +230,7 @@ impl<const D: usize> Simulation<D> {
         });
         let reach = setup.scheme.cfl.ceil() as usize + 4;
         let stale = std::mem::replace(&mut work.runs, occupied.dilated(reach));
-        work.forget(&stale);
+        work.forget(grid, &stale);
         work.occupancy
             .update(grid, &stale, &work.runs, &work.bins, &state.particles);
         work.motion = diagnostics::motion(&state.particles);
@@ -323,7 +290,8 @@ impl<const D: usize> Workspace<D> {
     }
 
     /// Clears what the last step left in runs that may no longer be active.
-    fn forget(&mut self, stale: &Runs<D>) {
+    fn forget(&mut self, grid: &Grid<D>, stale: &Runs<D>) {
+        surface::forget(grid, stale, &mut self.phi);
         for axis in axes::<D>() {
             self.u.along_mut(axis).fill_runs(stale, 0.0);
             self.u_old.along_mut(axis).fill_runs(stale, 0.0);
@@ -379,6 +347,76 @@ impl<const D: usize> Workspace<D> {
         }
     }
 
+    /// Makes the velocity free of divergence. After a failure the next try starts from zero
+    /// pressure.
+    fn project(
+        &mut self,
+        grid: &Grid<D>,
+        solids: &Solids<D>,
+        state: &mut State<D>,
+    ) -> Result<SolveReport, StepError> {
+        let Self {
+            runs,
+            phi,
+            projection,
+            u,
+            known,
+            ..
+        } = self;
+        let domain = Domain {
+            grid,
+            runs,
+            solids,
+            phi,
+        };
+        let reason = match projection.project(&domain, u, known, &mut state.pressure) {
+            Ok(report) if report.residual <= WORST_RESIDUAL => return Ok(report),
+            Ok(report) => format!(
+                "{} ended with {} after {} iterations, residual {:.1e}",
+                report.method, report.status, report.iterations, report.residual
+            ),
+            Err(error) => error.to_string(),
+        };
+        state.pressure.fill_runs(runs, 0.0);
+        Err(StepError::Pressure {
+            time: state.time,
+            step: state.step,
+            reason,
+        })
+    }
+
+    /// Finds the displacement that evens out density. A step without it is still a good step,
+    /// so a solve that fails only leaves it out: the report then has none.
+    fn even_out_density(
+        &mut self,
+        setup: &Setup<D>,
+        solids: &Solids<D>,
+    ) -> (DensityStats, Option<SolveReport>) {
+        let Self {
+            runs,
+            phi,
+            projection,
+            occupancy,
+            density,
+            ..
+        } = self;
+        let domain = Domain {
+            grid: &setup.grid,
+            runs,
+            solids,
+            phi,
+        };
+        let stats = density::statistics(&domain, occupancy, projection.system().cells());
+        if !setup.scheme.density_correction {
+            return (stats, None);
+        }
+        let report = density.solve(&domain, occupancy, projection).ok();
+        (
+            stats,
+            report.filter(|report| report.residual <= WORST_RESIDUAL),
+        )
+    }
+
     /// Carries velocity and displacement beyond the liquid and stops them at walls.
     fn finish_fields(&mut self, grid: &Grid<D>, solids: &Solids<D>, layers: Layers, moved: bool) {
         let wall = WallConstraint::TwoSided;
@@ -395,15 +433,22 @@ impl<const D: usize> Workspace<D> {
         }
     }
 
-    /// A velocity that is not a number is found here, before any particle has it.
-    fn check_finite(&self, grid: &Grid<D>, state: &State<D>) -> Result<(), StepError> {
-        for axis in axes::<D>() {
-            let u = self.u.along(axis);
-            for (row, runs) in self.runs.iter() {
-                for i in runs.iter().flat_map(|run| run.cells(grid.cells()[0])) {
-                    if !u.row(row)[i].is_finite() {
+    /// A velocity or displacement that is not a number is found here, before any particle
+    /// has it.
+    fn check_finite(&self, state: &State<D>, moved: bool) -> Result<(), StepError> {
+        let fields = [
+            (Stage::Pressure, Some(&self.u)),
+            (Stage::Density, moved.then_some(&self.density.displacement)),
+        ];
+        for (stage, field) in fields {
+            let Some(field) = field else { continue };
+            for values in axes::<D>().map(|axis| field.along(axis)) {
+                for (row, runs) in self.runs.iter() {
+                    let line = values.row(row);
+                    let mut points = runs.iter().flat_map(|run| run.range(line.len()));
+                    if let Some(i) = points.find(|&i| !line[i].is_finite()) {
                         return Err(StepError::NotFinite {
-                            stage: Stage::Pressure.name(),
+                            stage: stage.name(),
                             time: state.time,
                             step: state.step,
                             cell: row.point(i).to_vec(),

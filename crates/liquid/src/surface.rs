@@ -80,6 +80,11 @@ pub fn clear<const D: usize>(grid: &Grid<D>, phi: &mut CellField<f64, D>) {
     phi.for_each_row(|_, values| values.fill(far));
 }
 
+/// Sets `φ` to its value far from any liquid in runs that are no longer active.
+pub fn forget<const D: usize>(grid: &Grid<D>, stale: &Runs<D>, phi: &mut CellField<f64, D>) {
+    phi.fill_runs(stale, FAR * grid.dx());
+}
+
 /// Puts the surface of bulk liquid where its occupancy says it is. Spheres that keep every
 /// particle's cell liquid reach about 0.6 cells above the topmost particles; waves then are
 /// too slow by 0.3 kΔx. Where the bulk is near (`ρ ≥ ½` within a cell), the height that the

@@ -170,3 +170,31 @@ fn an_open_side_lets_everything_out_2d() {
 fn an_open_side_lets_everything_out_3d() {
     an_open_side_lets_everything_out::<3>(12);
 }
+
+/// Two sources in one place pour no more than one.
+#[test]
+fn overlapping_sources_pour_once() {
+    let poured = |sources: usize| {
+        let grid = plash_grid::Grid::<2>::new([16, 16], 1.0 / 16.0, [0.0; 2]).unwrap();
+        let mut setup = plash_liquid::Setup::new(grid);
+        let shape = plash_liquid::shape::Shape::Box {
+            min: [0.25, 0.5],
+            max: [0.5, 0.75],
+        };
+        for _ in 0..sources {
+            setup.sources.push(plash_liquid::Source {
+                shape: shape.clone(),
+                velocity: [1.0, 0.0],
+                start: 0.0,
+                end: f64::INFINITY,
+            });
+        }
+        let mut simulation = plash_liquid::Simulation::new(setup);
+        for _ in 0..8 {
+            let _ = simulation.step(0.01, &mut ()).unwrap();
+        }
+        simulation.state().particles.len()
+    };
+    assert!(poured(1) > 0);
+    assert_eq!(poured(1), poured(2));
+}
