@@ -158,8 +158,12 @@ impl SceneFile {
     }
 }
 
-/// At most one byte more than a scene may have, so that a huge file is refused, not read.
+/// At most one byte more than a scene may have, so that a huge file is refused, not read. So is
+/// what is no regular file: opening a pipe waits until somebody writes.
 fn read_limited(path: &Path) -> std::io::Result<Vec<u8>> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::other("not a regular file"));
+    }
     let mut bytes = Vec::new();
     File::open(path)?
         .take(MAX_BYTES as u64 + 1)

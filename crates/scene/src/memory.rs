@@ -78,9 +78,18 @@ pub(crate) fn refusal<const D: usize>(
     Some(Diagnostic::error(origin, "resolution", message).help(help))
 }
 
-/// The machine's memory in bytes, if it can be known.
+/// The memory a process may have here, in bytes, if it can be known: the machine's, or the
+/// limit of the container (its control group) if that is less.
 pub fn total_ram() -> Option<u64> {
-    mem_total(&std::fs::read_to_string("/proc/meminfo").ok()?)
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let machine = mem_total(&read("/proc/meminfo"));
+    let container = group_limit(&read("/sys/fs/cgroup/memory.max"));
+    machine.into_iter().chain(container).min()
+}
+
+/// The limit of a control group; `max` means that there is none.
+fn group_limit(memory_max: &str) -> Option<u64> {
+    memory_max.trim().parse().ok()
 }
 
 fn mem_total(meminfo: &str) -> Option<u64> {
@@ -168,6 +177,13 @@ mod tests {
         );
         assert_eq!(mem_total("MemTotal: many kB"), None);
         assert_eq!(mem_total(""), None);
+    }
+
+    #[test]
+    fn a_container_may_have_a_limit_or_none() {
+        assert_eq!(group_limit("1073741824\n"), Some(1 << 30));
+        assert_eq!(group_limit("max\n"), None);
+        assert_eq!(group_limit(""), None);
     }
 
     #[test]

@@ -121,6 +121,20 @@ pub enum RunError {
         /// The hash of the scene that was run.
         found: String,
     },
+    /// The run is to be resumed to fewer frames than it has.
+    #[error(
+        "{} already has {frames_done} frames, which is more than the {frames} asked for: \
+         resume it with {frames_done} frames or more, replace it, or choose another folder",
+        path.display()
+    )]
+    FewerFrames {
+        /// The folder.
+        path: PathBuf,
+        /// Frames that are there.
+        frames_done: u64,
+        /// Frames asked for.
+        frames: u64,
+    },
     /// No stored checkpoint lies at or before the frame asked for.
     #[error(
         "no checkpoint at or before frame {frame} is kept: {}",
@@ -207,6 +221,7 @@ impl RunError {
                 | RunError::NotARun { .. }
                 | RunError::RunExists { .. }
                 | RunError::OtherScene { .. }
+                | RunError::FewerFrames { .. }
                 | RunError::NoCheckpoint { .. }
                 | RunError::BadSpec(_)
         )

@@ -8,13 +8,13 @@ use super::atomic::{
     FileRecord, is_part, names_in, read, remove, remove_parts, sha256_hex, sync_folder, write_whole,
 };
 use super::checkpoint::{Place, encode_checkpoint};
-use super::error::RunError;
+use super::error::{Damage, RunError};
 use super::lock::{LOCK_NAME, RunLock};
 use super::manifest::{MANIFEST_NAME, Manifest, Status};
 use super::spec::RunSpec;
 use super::stats::{STATS_NAME, StatsWriter};
 use super::store::{self, CHECKPOINTS, ResumeFrom};
-use super::writer::{FRAMES, IMAGES, frame_of};
+use super::writer::{FRAMES, IMAGES, frame_of, is_own_path};
 
 /// The scene's name in a run folder.
 pub const SCENE_NAME: &str = "scene.toml";
@@ -24,7 +24,7 @@ pub const SCENE_NAME: &str = "scene.toml";
 pub enum Existing {
     /// Leave it alone and fail.
     Refuse,
-    /// Delete it.
+    /// Delete it, but no files of others that lie among its own.
     Replace,
     /// Go on with it; begin if there is none.
     Resume(ResumeFrom),
@@ -49,6 +49,36 @@ pub(crate) struct Start {
     pub notes: Vec<String>,
 }
 
+/// What was in the folder before.
+enum Past {
+    /// Nothing, or what a run left that never got to list its files.
+    Unknown,
+    /// A run whose files go.
+    Replaced(Manifest),
+    /// The run that goes on.
+    Resumed(Manifest),
+}
+
+impl Past {
+    /// Whether plash has made this file: the manifest lists it, or its name is one that
+    /// plash gives. Others may keep files beside ours; they are neither listed nor deleted.
+    fn made(&self, path: &str) -> bool {
+        let listed = match self {
+            Past::Unknown => false,
+            Past::Replaced(old) | Past::Resumed(old) => old.file(path).is_some(),
+        };
+        listed || is_own_path(path)
+    }
+
+    /// The manifest to go on with.
+    fn resumed(&self) -> Option<&Manifest> {
+        match self {
+            Past::Resumed(old) => Some(old),
+            Past::Unknown | Past::Replaced(_) => None,
+        }
+    }
+}
+
 /// Makes or opens the folder of a run, and finds where to start.
 pub(crate) fn open_run(
     root: &Path,
@@ -62,7 +92,8 @@ pub(crate) fn open_run(
     let old = match Manifest::read(root) {
         Ok(manifest) => Some(manifest),
         Err(RunError::NoRun { .. }) => None,
-        Err(_) if existing == Existing::Replace => None,
+        // A spoilt manifest of ours: who replaces the run does not need it.
+        Err(RunError::Damaged { .. }) if existing == Existing::Replace => None,
         Err(other) => return Err(other),
     };
     let mut start = Start {
@@ -94,8 +125,12 @@ pub(crate) fn open_run(
         let folder = root.join(folder);
         fs::create_dir_all(&folder).map_err(RunError::io("create", &folder))?;
     }
-    let old = old.filter(|_| existing != Existing::Replace);
-    let run = settle(root, spec, lock, old, &mut start)?;
+    let past = match old {
+        Some(old) if existing == Existing::Replace => Past::Replaced(old),
+        Some(old) => Past::Resumed(old),
+        None => Past::Unknown,
+    };
+    let run = settle(root, spec, lock, past, &mut start)?;
     Ok((run, start))
 }
 
@@ -103,7 +138,7 @@ pub(crate) fn open_run(
 fn refuse_foreign(root: &Path) -> Result<(), RunError> {
     let names = names_in(root)?;
     if names.iter().any(|name| name == MANIFEST_NAME) {
-        return Ok(());
+        return refuse_foreign_manifest(root);
     }
     // A run killed before its manifest was written leaves no more than this.
     let ours = |name: &str| {
@@ -131,6 +166,21 @@ fn refuse_foreign(root: &Path) -> Result<(), RunError> {
         path: root.into(),
         found,
     })
+}
+
+/// Other programs, too, may call a file `run.json`.
+fn refuse_foreign_manifest(root: &Path) -> Result<(), RunError> {
+    match Manifest::read(root) {
+        Err(RunError::Damaged {
+            damage: Damage::WrongKind { .. },
+            ..
+        }) => Err(RunError::NotARun {
+            path: root.into(),
+            found: MANIFEST_NAME.into(),
+        }),
+        // Whatever else is wrong with it is for those to judge who hold the lock.
+        _ => Ok(()),
+    }
 }
 
 fn find_start(
@@ -162,6 +212,30 @@ fn find_start(
         }
         None => start.notes.push("starting from the beginning".into()),
     }
+    refuse_fewer_frames(root, spec, from, old, start.place)
+}
+
+/// A run cannot have more frames than it is to have. Only who goes back to a frame wants to
+/// lose those after it.
+fn refuse_fewer_frames(
+    root: &Path,
+    spec: &RunSpec,
+    from: ResumeFrom,
+    old: &Manifest,
+    place: Place,
+) -> Result<(), RunError> {
+    let frames_done = match from {
+        // A killed run may have a checkpoint that its manifest has not heard of.
+        ResumeFrom::Latest => old.frames_done.max(place.frame),
+        ResumeFrom::Frame(_) => place.frame,
+    };
+    if frames_done > spec.frames {
+        return Err(RunError::FewerFrames {
+            path: root.into(),
+            frames_done,
+            frames: spec.frames,
+        });
+    }
     Ok(())
 }
 
@@ -171,7 +245,7 @@ fn settle(
     root: &Path,
     spec: &RunSpec,
     lock: RunLock,
-    mut old: Option<Manifest>,
+    mut past: Past,
     start: &mut Start,
 ) -> Result<OpenRun, RunError> {
     for folder in [
@@ -184,31 +258,13 @@ fn settle(
     }
     let mut manifest = Manifest::new(spec);
     manifest.frames_done = start.place.frame;
-    manifest.put(write_scene(root, spec, old.as_mut())?);
-    let mut stale = Vec::new();
-    for path in files_of_frames(root)? {
-        let name = path.rsplit('/').next().unwrap_or_default();
-        if frame_of(name).is_some_and(|frame| frame > start.place.frame) || old.is_none() {
-            stale.push(path);
-        } else {
-            manifest.put(record_of(root, path, old.as_ref())?);
-        }
-    }
-    if let Some(old) = &old {
-        start.notes.extend(missing(old, &manifest, &stale));
-    }
-    let (keep, drop) = split_checkpoints(root, start.place)?;
-    for path in keep {
-        manifest.put(record_of(root, path, None)?);
-    }
-    if old.is_none() {
-        // A checkpoint of a replaced scene must never lie beside the new manifest.
-        for path in &drop {
-            remove(&root.join(path))?;
-        }
-        sync_folder(&root.join(CHECKPOINTS))?;
-    }
-    stale.extend(drop);
+    let old = match &mut past {
+        Past::Resumed(old) => Some(old),
+        Past::Unknown | Past::Replaced(_) => None,
+    };
+    manifest.put(write_scene(root, spec, old)?);
+    let mut stale = settle_frames(root, &past, &mut manifest, &mut start.notes)?;
+    stale.extend(settle_checkpoints(root, &past, &mut manifest, start)?);
     let (mut stats, short) = StatsWriter::open(root, start_step(start))?;
     if short {
         start
@@ -228,6 +284,55 @@ fn settle(
         stats,
         _lock: lock,
     })
+}
+
+/// Lists the files of frames that stay; returns those that go.
+fn settle_frames(
+    root: &Path,
+    past: &Past,
+    manifest: &mut Manifest,
+    notes: &mut Vec<String>,
+) -> Result<Vec<String>, RunError> {
+    let mut stale = Vec::new();
+    for path in files_of_frames(root)? {
+        if !past.made(&path) {
+            continue;
+        }
+        let later = frame_of(&path).is_some_and(|frame| frame > manifest.frames_done);
+        match past.resumed() {
+            Some(old) if !later => {
+                // Only its length is compared: to read all frames could take minutes.
+                manifest.put(record_of(root, path, old, Look::Length, notes)?);
+            }
+            _ => stale.push(path),
+        }
+    }
+    if let Some(old) = past.resumed() {
+        notes.extend(missing(old, manifest, &stale));
+    }
+    Ok(stale)
+}
+
+/// Lists the checkpoints that stay; returns those that go.
+fn settle_checkpoints(
+    root: &Path,
+    past: &Past,
+    manifest: &mut Manifest,
+    start: &mut Start,
+) -> Result<Vec<String>, RunError> {
+    let (keep, drop) = split_checkpoints(root, start.place)?;
+    let Some(old) = past.resumed() else {
+        // A checkpoint of a replaced scene must never lie beside the new manifest.
+        for path in keep.iter().chain(&drop) {
+            remove(&root.join(path))?;
+        }
+        sync_folder(&root.join(CHECKPOINTS))?;
+        return Ok(Vec::new());
+    };
+    for path in keep {
+        manifest.put(record_of(root, path, old, Look::Content, &mut start.notes)?);
+    }
+    Ok(drop)
 }
 
 /// Writes the scene, which may differ from the old one in its comments, outputs and number
@@ -272,23 +377,45 @@ fn files_of_frames(root: &Path) -> Result<Vec<String>, RunError> {
     Ok(paths)
 }
 
-/// The record of a file, taken over if the manifest has one that can be right.
-fn record_of(root: &Path, path: String, old: Option<&Manifest>) -> Result<FileRecord, RunError> {
+/// How closely a file is compared with its record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Length,
+    Content,
+}
+
+/// The record of a file that stays. One that the manifest has is taken over as it is, even
+/// if the file does not match it: a damaged file must not pass for good from now on.
+fn record_of(
+    root: &Path,
+    path: String,
+    old: &Manifest,
+    look: Look,
+    notes: &mut Vec<String>,
+) -> Result<FileRecord, RunError> {
     let full = root.join(&path);
+    let Some(listed) = old.file(&path) else {
+        let content = read(&full)?;
+        return Ok(FileRecord {
+            path,
+            bytes: content.len() as u64,
+            sha256: sha256_hex(&content),
+        });
+    };
     let bytes = fs::metadata(&full)
         .map_err(RunError::io("read", &full))?
         .len();
-    match old
-        .and_then(|old| old.file(&path))
-        .filter(|record| record.bytes == bytes)
-    {
-        Some(record) => Ok(record.clone()),
-        None => Ok(FileRecord {
-            path,
-            bytes,
-            sha256: sha256_hex(&read(&full)?),
-        }),
+    if bytes != listed.bytes {
+        notes.push(format!(
+            "{path} is damaged ({bytes} bytes instead of {}) and will not be made again",
+            listed.bytes
+        ));
+    } else if look == Look::Content && sha256_hex(&read(&full)?) != listed.sha256 {
+        notes.push(format!(
+            "{path} is damaged (the checksum does not match) and will not be made again"
+        ));
     }
+    Ok(listed.clone())
 }
 
 /// Notes on files of earlier frames that were listed and are gone.

@@ -30,13 +30,16 @@ pub(crate) fn checkpoint_name(place: Place) -> String {
     }
 }
 
+/// The place in a name made by [`checkpoint_name`], to the letter: similar names are not
+/// ours.
 fn parse_name(name: &str) -> Option<Place> {
     let place = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
     let (frame, substep) = place.split_once('+').unwrap_or((place, "0"));
-    Some(Place {
+    let place = Place {
         frame: frame.parse().ok()?,
         substep: substep.parse().ok()?,
-    })
+    };
+    (checkpoint_name(place) == name).then_some(place)
 }
 
 /// The checkpoints of a run folder, oldest first.
@@ -153,6 +156,8 @@ mod tests {
         for bad in [
             "checkpoint.plash",
             "checkpoint.x.plash",
+            "checkpoint.7.plash",
+            "checkpoint.0007+0000.plash",
             ".plash-part-1",
             "frame.0001.plash",
         ] {

@@ -120,6 +120,25 @@ pub fn frame_of(file: &str) -> Option<u64> {
     (number.len() >= 4).then(|| number.parse().ok())?
 }
 
+/// Whether plash itself gives such names, for any frame: nobody else's files are called so.
+/// The path is one from the run folder.
+pub(crate) fn is_own_path(path: &str) -> bool {
+    const SERIES: [(&str, &str, &str); 4] = [
+        (FRAMES, "particles", "ply"),
+        (FRAMES, "cache", "plash"),
+        (FRAMES, "surface", "ply"),
+        (IMAGES, "still", "png"),
+    ];
+    let Some((folder, file)) = path.split_once('/') else {
+        return false;
+    };
+    frame_of(file).is_some_and(|frame| {
+        SERIES
+            .iter()
+            .any(|(own, name, ext)| folder == *own && file == frame_file(name, frame, ext))
+    })
+}
+
 /// Writes `frames/particles.0001.ply`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ParticlesPly;
@@ -211,6 +230,30 @@ mod tests {
             "a.00x1.png",
         ] {
             assert_eq!(frame_of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn own_names_are_told_from_those_of_others() {
+        for own in [
+            "frames/particles.0001.ply",
+            "frames/cache.123456.plash",
+            "frames/surface.0012.ply",
+            "images/still.0003.png",
+        ] {
+            assert!(is_own_path(own), "{own}");
+        }
+        for other in [
+            "frames/still.0003.png",
+            "images/cache.0001.plash",
+            "frames/cache.00001.plash",
+            "frames/cache.0001.ply",
+            "frames/old/cache.0001.plash",
+            "frames/my.cache.0001.plash",
+            "cache.0001.plash",
+            "images/poster.png",
+        ] {
+            assert!(!is_own_path(other), "{other}");
         }
     }
 
