@@ -1,23 +1,29 @@
 //! Where words go: results to standard output, messages to standard error.
 
 use std::fmt::Display;
-use std::io::{IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::path::Path;
+use std::sync::OnceLock;
 
 use serde::Serialize;
 
 /// The two streams, and whether standard output speaks JSON.
 ///
-/// A reader that goes away (`plash scenes | head -1`) is no error, so failed writes are
-/// let go.
+/// A reader that goes away (`plash scenes | head -1`) is no error. Any other result that could
+/// not be written, as on a full disk, is remembered ([`Console::lost`]), so that the work goes on
+/// and the program's end can tell.
 #[derive(Clone, Copy, Debug)]
 pub struct Console {
     json: bool,
+    lost: &'static OnceLock<io::Error>,
 }
 
 impl Console {
     /// A console that prints JSON documents or text for people.
     pub fn new(json: bool) -> Self {
-        Console { json }
+        // A program has one or two consoles, for as long as it lives.
+        let lost = Box::leak(Box::new(OnceLock::new()));
+        Console { json, lost }
     }
 
     /// Whether results are JSON.
@@ -27,48 +33,75 @@ impl Console {
 
     /// Whether somebody watches standard error on a terminal.
     pub fn is_watched(self) -> bool {
-        !self.json && std::io::stderr().is_terminal()
+        !self.json && io::stderr().is_terminal()
     }
 
     /// A line of results for people; nothing in JSON mode.
     pub fn say(self, text: impl Display) {
         if !self.json {
-            let _ = writeln!(std::io::stdout().lock(), "{text}");
+            self.print(&text);
         }
     }
 
     /// The one document of a command; nothing in text mode.
     pub fn document(self, value: &impl Serialize) {
         if let (true, Ok(text)) = (self.json, serde_json::to_string_pretty(value)) {
-            let _ = writeln!(std::io::stdout().lock(), "{text}");
+            self.print(&text);
         }
     }
 
     /// One event of a command that takes a while, as a line of JSON; nothing in text mode.
     pub fn event(self, value: &impl Serialize) {
         if let (true, Ok(text)) = (self.json, serde_json::to_string(value)) {
-            let mut out = std::io::stdout().lock();
-            let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+            self.print(&text);
+        }
+    }
+
+    /// Why results were lost on their way out, if they were.
+    pub fn lost(self) -> Option<&'static io::Error> {
+        self.lost.get()
+    }
+
+    fn print(self, text: &dyn Display) {
+        let mut out = io::stdout().lock();
+        self.remember(writeln!(out, "{text}").and_then(|()| out.flush()));
+    }
+
+    /// Takes note of how a write of results ended; the first loss is the one that counts.
+    pub fn remember(self, written: io::Result<()>) {
+        if let Err(error) = written
+            && error.kind() != ErrorKind::BrokenPipe
+        {
+            // Already set: an earlier loss is known.
+            let _ = self.lost.set(error);
         }
     }
 
     /// A message for people on standard error, in both modes.
     pub fn note(self, text: impl Display) {
-        let _ = writeln!(std::io::stderr().lock(), "{text}");
+        let _ = writeln!(io::stderr().lock(), "{text}");
     }
 }
 
-/// A number of bytes for people: `1.2 GB`.
-pub fn bytes(count: u64) -> String {
-    const UNITS: [&str; 5] = ["bytes", "kB", "MB", "GB", "TB"];
-    let mut value = count as f64;
-    let mut unit = 0;
-    while value >= 999.5 && unit + 1 < UNITS.len() {
-        value /= 1000.0;
-        unit += 1;
+/// A number of things: `1 frame`, `2 frames`.
+pub fn plural(number: u64, thing: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{s}")
+}
+
+/// A path as a shell wants it typed: in quotes if it must be.
+pub fn typed(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=".contains(c);
+    // What starts with a dash would be taken for an option.
+    let text = match text.strip_prefix('-') {
+        Some(_) => format!("./{text}"),
+        None => text,
+    };
+    if !text.is_empty() && text.chars().all(plain) {
+        return text;
     }
-    let digits = if unit == 0 || value >= 99.5 { 0 } else { 1 };
-    format!("{value:.digits$} {}", UNITS[unit])
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// A count for people: `1 234 567`.
@@ -105,10 +138,6 @@ mod tests {
 
     #[test]
     fn figures_for_people() {
-        assert_eq!(bytes(12), "12 bytes");
-        assert_eq!(bytes(1_500), "1.5 kB");
-        assert_eq!(bytes(123_456_789), "123 MB");
-        assert_eq!(bytes(999_999), "1.0 MB");
         assert_eq!(count(1_234_567), "1 234 567");
         assert_eq!(count(42), "42");
         assert_eq!(short(0.031_25).to_string(), "0.03125");
@@ -117,5 +146,25 @@ mod tests {
         assert_eq!(duration(0.25), "0.2 s");
         assert_eq!(duration(185.0), "3 min 5 s");
         assert_eq!(duration(7800.0), "2 h 10 min");
+        assert_eq!(plural(1, "frame"), "1 frame");
+        assert_eq!(plural(0, "frame"), "0 frames");
+    }
+
+    #[test]
+    fn suggested_commands_can_be_pasted() {
+        let typed = |path: &str| typed(Path::new(path));
+        assert_eq!(typed("runs/a-1.b"), "runs/a-1.b");
+        assert_eq!(typed("my runs/a"), "'my runs/a'");
+        assert_eq!(typed("it's"), r"'it'\''s'");
+        assert_eq!(typed("-o"), "./-o");
+    }
+
+    #[test]
+    fn only_a_reader_that_went_away_is_forgiven() {
+        let console = Console::new(false);
+        console.remember(Err(ErrorKind::BrokenPipe.into()));
+        assert!(console.lost().is_none());
+        console.remember(Err(ErrorKind::StorageFull.into()));
+        assert!(console.lost().is_some());
     }
 }

@@ -45,6 +45,8 @@ pub struct Failure {
     pub rendered: Option<String>,
     /// More for programs: merged into the JSON error object.
     pub details: Vec<(&'static str, Value)>,
+    /// What the command found all the same; in JSON the error stands in this document.
+    pub document: Option<Box<Value>>,
 }
 
 /// What every command gives back.
@@ -63,9 +65,10 @@ impl Failure {
 
     /// A file or folder could not be read or written.
     pub fn file(doing: &str, path: &Path, error: &std::io::Error) -> Self {
-        let exit = match error.kind() {
-            std::io::ErrorKind::NotFound => Exit::BadInput,
-            _ => Exit::Failed,
+        let exit = if no_such_place(error) {
+            Exit::BadInput
+        } else {
+            Exit::Failed
         };
         Self::new(exit, format!("cannot {doing} {}: {error}", path.display()))
     }
@@ -83,6 +86,7 @@ impl Failure {
             help: None,
             rendered: None,
             details: Vec::new(),
+            document: None,
         }
     }
 
@@ -93,7 +97,7 @@ impl Failure {
         self
     }
 
-    /// What `--json` says: an object with `error`, or the event of an interruption, which is
+    /// What `--json` says: an object with `error` (and what was found all the same), or the event of an interruption, which is
     /// no error.
     pub fn to_json(&self) -> Value {
         if self.exit == Exit::Interrupted {
@@ -112,7 +116,9 @@ impl Failure {
         for (key, value) in &self.details {
             object[key] = value.clone();
         }
-        json!({ "error": object })
+        let mut document = self.document.as_deref().cloned().unwrap_or(json!({}));
+        document["error"] = object;
+        document
     }
 }
 
@@ -131,10 +137,7 @@ impl fmt::Display for Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        let not_found = matches!(
-            &error,
-            RunError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound
-        );
+        let not_found = matches!(&error, RunError::Io { source, .. } if no_such_place(source));
         let wrong_kind = matches!(
             &error,
             RunError::Damaged {
@@ -152,6 +155,12 @@ impl From<RunError> for Failure {
             None => failure,
         }
     }
+}
+
+/// Whether the path itself is at fault: it leads nowhere, through a file, or cannot exist.
+fn no_such_place(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{InvalidFilename, NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory | InvalidFilename)
 }
 
 /// What to do about a run that cannot start, go on or be read.

@@ -4,6 +4,7 @@
 //! threads and Ctrl-C, calls one command, and turns its outcome into words and an exit code.
 
 mod args;
+mod beside;
 mod commands;
 mod console;
 mod failure;
@@ -44,7 +45,19 @@ pub fn main() -> ExitCode {
             failure.exit
         }
     };
-    ExitCode::from(exit as u8)
+    ExitCode::from(delivered(exit, console) as u8)
+}
+
+/// Nothing is done whose results did not get out.
+fn delivered(exit: Exit, console: Console) -> Exit {
+    match console.lost() {
+        Some(error) if exit == Exit::Done => {
+            let message = format!("cannot write to standard output: {error}");
+            console.note(failure::Failure::failed(message));
+            Exit::Failed
+        }
+        _ => exit,
+    }
 }
 
 fn dispatch(command: &Command, console: Console) -> Outcome {
@@ -61,13 +74,14 @@ fn dispatch(command: &Command, console: Console) -> Outcome {
 
 /// Help and version are answers; everything else clap says is about bad input.
 fn refuse_arguments(error: &clap::Error) -> Exit {
+    let console = Console::new(false);
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        Console::new(false).say(error.render().to_string().trim_end());
-        return Exit::Done;
+        console.say(error.render().to_string().trim_end());
+        return delivered(Exit::Done, console);
     }
-    let _ = error.print();
+    console.remember(error.print());
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Done,
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => delivered(Exit::Done, console),
         _ => {
             // The arguments could not be parsed, so look for the flag by hand.
             let json = std::env::args_os().any(|arg| arg == "--json");

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plash_scene::run::{Event, Moment, Progress};
 use serde::Serialize;
 
-use crate::console::Console;
+use crate::console::{Console, plural};
 
 /// Steps of the bar per frame, so that it moves within frames too.
 const TICKS: u64 = 1000;
@@ -137,13 +137,9 @@ impl FrameLine {
             ..
         } = self;
         let drift = percent(self.volume_drift);
-        let unit = if *substeps == 1 {
-            "substep"
-        } else {
-            "substeps"
-        };
+        let substeps = plural(*substeps, "substep");
         format!(
-            "frame {frame}/{frames}  t {time:.4} s  {substeps} {unit}  {particles} particles  \
+            "frame {frame}/{frames}  t {time:.4} s  {substeps}  {particles} particles  \
              volume {drift}  {seconds:.2} s"
         )
     }

@@ -23,9 +23,21 @@ pub enum Source<'a> {
     Gallery(&'static GalleryScene),
 }
 
-/// Finds a scene by path or, if there is no such file, by its name in the gallery.
+/// Finds a scene by path or, if there is no such file, by its name in the gallery. Only regular
+/// files are scenes: a folder hides nothing of the gallery, and a pipe could be waited for for
+/// ever.
 pub fn find(scene: &str) -> Outcome<Source<'_>> {
     let path = Path::new(scene);
+    if scene.is_empty() {
+        return Err(Failure::bad_input("the scene has an empty name")
+            .help("name a scene file or a scene of the gallery; `plash scenes` lists it"));
+    }
+    if path.is_file() {
+        return Ok(Source::File(path));
+    }
+    if let Some(found) = in_gallery(scene) {
+        return Ok(Source::Gallery(found));
+    }
     if path.is_dir() {
         return Err(
             Failure::bad_input(format!("{scene} is a folder, not a scene file")).help(
@@ -34,10 +46,10 @@ pub fn find(scene: &str) -> Outcome<Source<'_>> {
         );
     }
     if path.exists() {
-        return Ok(Source::File(path));
-    }
-    if let Some(found) = file::gallery().iter().find(|entry| entry.name == scene) {
-        return Ok(Source::Gallery(found));
+        return Err(
+            Failure::bad_input(format!("{scene} is not a regular file, as scenes are"))
+                .help("write what comes out of a pipe to a file first"),
+        );
     }
     let failure = Failure::bad_input(format!(
         "there is no scene {scene}: no file of that name, and the gallery has none either"
@@ -49,6 +61,11 @@ pub fn find(scene: &str) -> Outcome<Source<'_>> {
             None => "`plash scenes` lists the gallery, `plash new NAME` writes a scene file".into(),
         }),
     )
+}
+
+/// The scene of the gallery with this name.
+pub fn in_gallery(name: &str) -> Option<&'static GalleryScene> {
+    file::gallery().iter().find(|entry| entry.name == name)
 }
 
 /// Finds, reads and checks a scene; its warnings go to standard error.

@@ -96,6 +96,20 @@ fn new_starts_from_the_gallery_or_from_a_file() {
 }
 
 #[test]
+fn a_copy_is_a_scene_under_its_new_name_or_is_not_written() {
+    let quoted = TINY.replace("name =", "\"name\" =");
+    let long = TINY.replace("\"tiny\"", "\"\"\"\nti\\\nny\"\"\"");
+    let place = Place::with(&[("quoted.toml", &quoted), ("long.toml", &long)]);
+    place.succeed(&["new", "a", "--like", "quoted.toml"]);
+    let report = place.succeed(&["check", "a.toml", "--json"]).json();
+    assert_eq!(report["name"], "a");
+    place.succeed(&["check", "long.toml"]);
+    let ended = place.plash(&["new", "b", "--like", "long.toml"]);
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
+    assert!(!place.path("b.toml").exists());
+}
+
+#[test]
 fn check_counts_cells_particles_and_bytes() {
     let place = Place::with(&[("tiny.toml", TINY)]);
     let text = place.succeed(&["check", "tiny.toml"]).stdout;
@@ -258,6 +272,31 @@ fn a_gallery_scene_runs_by_name_unless_a_file_has_it() {
     std::fs::write(place.path("dam-break-2d"), TINY).expect("written");
     let report = place.succeed(&["check", "dam-break-2d", "--json"]).json();
     assert_eq!(report["name"], "tiny");
+    // A folder of that name does not.
+    std::fs::create_dir(place.path("drop-2d")).expect("a folder");
+    let report = place.succeed(&["check", "drop-2d", "--json"]).json();
+    assert_eq!(report["name"], "drop-2d");
+}
+
+#[test]
+fn a_finished_run_has_nothing_left_to_do() {
+    let place = Place::with(&[("tiny.toml", TINY)]);
+    let args = ["run", "tiny.toml", "-f", "1", "-t", "1", "-o", "my runs"];
+    let ended = place.succeed(&args);
+    assert!(
+        ended.stderr.contains("frame 1, 1 thread\n"),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.stdout.contains("done: 1 frame,"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("`plash render 'my runs'`"),
+        "{}",
+        ended.stdout
+    );
+    let ended = place.succeed(&[&args[..], &["--resume"]].concat());
+    assert!(ended.stderr.contains("nothing to do"), "{}", ended.stderr);
+    assert!(ended.stdout.contains("nothing to do"), "{}", ended.stdout);
 }
 
 #[test]

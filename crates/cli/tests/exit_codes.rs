@@ -77,7 +77,10 @@ fn a_scene_that_is_not_there_is_refused_with_the_nearest_name() {
     refused(&place.plash(&["check", "nowhere/x.toml"]));
     refused(&place.plash(&["check", "."]));
     refused(&place.plash(&["new", "a", "--like", "nothing-like-it"]));
+    refused(&place.plash(&["check", ""]));
     refused(&place.plash(&["new", "a b"]));
+    refused(&place.plash(&["new", "nowhere/a"]));
+    refused(&place.plash(&["new", &"a".repeat(300)]));
 }
 
 #[test]
@@ -166,6 +169,15 @@ fn damage_is_found_by_info_with_exit_code_1() {
     }
     let ended = place.plash(&["info", file, "--json"]);
     assert_eq!(ended.json()["error"]["kind"], "failed");
+    // One document says what is there and what is wrong with it.
+    let ended = place.plash(&["info", "runs/tiny", "--json"]);
+    assert_eq!(ended.code, 1);
+    let document = ended.json();
+    assert_eq!(
+        (&document["ok"], &document["error"]["exit_code"]),
+        (&false.into(), &1.into())
+    );
+    assert_eq!(document["verified"]["bad"][0]["path"], &file[10..]);
 }
 
 #[test]
@@ -179,4 +191,56 @@ fn a_reader_that_goes_away_is_no_error() {
         .expect("plash starts");
     drop(child.stdout.take());
     assert!(child.wait().expect("it ends").success());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn results_that_cannot_be_written_are_a_failure() {
+    let place = Place::with(&[("tiny.toml", TINY)]);
+    for args in [
+        &["scenes"][..],
+        &["scenes", "--json"],
+        &["check", "tiny.toml"],
+        &["--help"],
+        &[],
+    ] {
+        let full = std::fs::File::create("/dev/full").expect("a device");
+        let output = place.command(args).stdout(full).output();
+        let ended = Ended::from(output.expect("plash starts"));
+        assert_eq!(ended.code, 1, "{args:?}: {}", ended.stderr);
+        readable(&ended.stderr);
+    }
+}
+
+#[test]
+fn a_folder_that_is_a_file_is_refused() {
+    let place = Place::with(&[("tiny.toml", TINY)]);
+    for folder in ["tiny.toml", "tiny.toml/below"] {
+        refused(&place.plash(&["run", "tiny.toml", "-o", folder]));
+    }
+    assert_eq!(place.bytes("tiny.toml"), TINY.as_bytes());
+}
+
+#[test]
+fn a_video_without_a_folder_is_refused_before_anything_is_drawn() {
+    let place = Place::with(&[("tiny.toml", TINY)]);
+    place.succeed(&["run", "tiny.toml", "-f", "1"]);
+    for video in ["nowhere/x.mp4", "runs", "tiny.toml/x.mp4"] {
+        refused(&place.plash(&["render", "runs/tiny", "--video", video]));
+    }
+    assert!(place.list("runs/tiny/images").is_empty());
+}
+
+/// Waiting for somebody to write into a pipe would look like a program that hangs.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_refused_at_once() {
+    let place = Place::new();
+    let made = std::process::Command::new("mkfifo")
+        .arg(place.path("pipe"))
+        .status();
+    assert!(made.expect("mkfifo").success());
+    refused(&place.plash(&["check", "pipe"]));
+    refused(&place.plash(&["info", "pipe"]));
+    refused(&place.plash(&["new", "a", "--like", "pipe"]));
 }

@@ -1,4 +1,5 @@
-//! Every scene of the gallery runs: two frames, coarse, with the volume held and no NaN.
+//! Every scene of the gallery runs: two frames, coarse, with the volume held within 3 % (12 %
+//! where sources have only begun to pour) and no NaN.
 
 mod support;
 
@@ -7,6 +8,11 @@ use support::Place;
 
 const FLAT_RESOLUTION: &str = "24";
 const SOLID_RESOLUTION: &str = "16";
+/// How far the measured volume may be from the expected one, as a share of it.
+const DRIFT: f64 = 0.03;
+/// The same with sources: after two frames a jet is a few cells of liquid, nearly all of them
+/// at its surface, where the volume is measured worst.
+const DRIFT_OF_JETS: f64 = 0.12;
 
 #[test]
 fn every_scene_of_the_gallery_runs() {
@@ -38,10 +44,16 @@ fn every_scene_of_the_gallery_runs() {
     }
 }
 
-/// Every number is finite, every solve ended well.
+/// Every number is finite, every solve ended well, and the volume is what it should be.
 fn check_statistics(place: &Place, name: &str) {
     let stats = String::from_utf8(place.bytes(&format!("runs/{name}/stats.jsonl"))).expect("UTF-8");
     assert!(stats.lines().count() >= 2, "{name} took steps");
+    let scene = String::from_utf8(place.bytes(&format!("runs/{name}/scene.toml"))).expect("UTF-8");
+    let drift = if scene.contains("[[source]]") {
+        DRIFT_OF_JETS
+    } else {
+        DRIFT
+    };
     for line in stats.lines() {
         let step: Value = serde_json::from_str(line).expect("JSON");
         for key in [
@@ -57,6 +69,12 @@ fn check_statistics(place: &Place, name: &str) {
                 "{name}: {key} in {line}"
             );
         }
+        let [volume, expected] =
+            ["volume", "volume_expected"].map(|key| step[key].as_f64().unwrap_or(f64::NAN));
+        assert!(
+            (volume - expected).abs() <= drift * expected,
+            "{name}: the volume in {line}"
+        );
         // Coarse as this is, nothing may run away.
         assert!(
             step["max_speed"].as_f64().is_some_and(|v| v < 50.0),

@@ -1,11 +1,12 @@
 //! `plash check SCENE`: is it right, and how large is it?
 
 use plash_grid::Grid;
-use plash_scene::{AnySetup, Scene, memory};
+use plash_scene::memory::{human_bytes, total_ram};
+use plash_scene::{AnySetup, Scene};
 use serde_json::json;
 
 use crate::args::Check;
-use crate::console::{Console, bytes, count, short};
+use crate::console::{Console, count, plural, short};
 use crate::failure::Outcome;
 use crate::source;
 
@@ -13,11 +14,11 @@ use crate::source;
 pub fn check(args: &Check, console: Console) -> Outcome {
     let scene = source::load(&args.scene, &args.changes, console)?;
     let (cells, dx) = grid(&scene);
-    let ram = memory::total_ram();
+    let ram = total_ram();
     let estimate = &scene.estimate;
     let sides: Vec<String> = cells.iter().map(|n| count(*n as u64)).collect();
     let of_ram = ram.map_or(String::new(), |ram| {
-        format!(" (this machine has {})", bytes(ram))
+        format!(" (this machine has {})", human_bytes(ram))
     });
     let seconds = scene.frames as f64 / scene.fps;
     console.say(format!(
@@ -25,15 +26,15 @@ pub fn check(args: &Check, console: Console) -> Outcome {
          grid       {sides} = {cells} cells of {dx} m\n  \
          particles  {particles} at most\n  \
          memory     about {memory}{of_ram}\n  \
-         time       {frames} frames at {fps} per second, {seconds} s",
+         time       {frames} at {fps} per second, {seconds} s",
         name = scene.name,
         dimension = cells.len(),
         sides = sides.join(" × "),
         cells = count(estimate.cells),
         dx = short(dx),
         particles = count(estimate.particles),
-        memory = bytes(estimate.bytes),
-        frames = scene.frames,
+        memory = human_bytes(estimate.bytes),
+        frames = plural(scene.frames, "frame"),
         fps = scene.fps,
         seconds = short(seconds),
     ));

@@ -2,17 +2,24 @@
 
 use std::path::Path;
 
+use plash_scene::memory::human_bytes;
 use plash_scene::run::{FileContent, RunFolder, RunInfo, Status, Verification, file_info};
 use serde_json::{Value, json};
 
 use crate::args::Info;
-use crate::console::{Console, bytes, count, short};
+use crate::console::{Console, count, plural, short};
 use crate::failure::{Failure, Outcome};
 
 /// Describes a run folder or a file of one.
 pub fn info(args: &Info, console: Console) -> Outcome {
     if args.path.is_dir() {
         folder(&args.path, console)
+    } else if args.path.exists() && !args.path.is_file() {
+        // Reading a pipe or a device could wait for ever.
+        let shown = args.path.display();
+        Err(Failure::bad_input(format!(
+            "{shown} is neither a folder nor a regular file"
+        )))
     } else {
         file(&args.path, console)
     }
@@ -25,8 +32,8 @@ fn folder(path: &Path, console: Console) -> Outcome {
     console.say(describe(&info, &verified));
     let mut document = json!({ "kind": "run", "ok": verified.is_good(), "verified": verified });
     merge(&mut document, json!(info));
-    console.document(&document);
     if verified.is_good() {
+        console.document(&document);
         return Ok(());
     }
     let list: Vec<String> = verified
@@ -34,14 +41,20 @@ fn folder(path: &Path, console: Console) -> Outcome {
         .iter()
         .map(|file| format!("  {}: {}", file.path, file.problem))
         .collect();
-    Err(Failure::failed(format!(
-        "{} of the {} files in {} are not what was written:\n{}",
-        verified.bad.len(),
-        verified.good + verified.bad.len(),
+    let failure = Failure::failed(format!(
+        "of {} in {}, {} not what was written:\n{}",
+        plural((verified.good + verified.bad.len()) as u64, "file"),
         path.display(),
+        match verified.bad.len() {
+            1 => "1 is".into(),
+            several => format!("{several} are"),
+        },
         list.join("\n")
-    ))
-    .help("--resume=FRAME from before the damage makes later frames again"))
+    ));
+    Err(Failure {
+        document: Some(Box::new(document)),
+        ..failure.help("--resume=FRAME from before the damage makes later frames again")
+    })
 }
 
 fn describe(info: &RunInfo, verified: &Verification) -> String {
@@ -62,7 +75,7 @@ fn describe(info: &RunInfo, verified: &Verification) -> String {
         })
         .collect();
     let mut text = format!(
-        "{name}: a {dimension}D run, {status}, {done} of {frames} frames at {fps} per second\n  \
+        "{name}: a {dimension}D run, {status}, {done} of {frames} at {fps} per second\n  \
          grid         {cells} cells of {dx} m\n  \
          methods      {pressure} pressure, {transfer} transfer\n  \
          checkpoints  {checkpoints}\n  \
@@ -70,7 +83,7 @@ fn describe(info: &RunInfo, verified: &Verification) -> String {
         name = manifest.name,
         dimension = manifest.dimension,
         done = manifest.frames_done,
-        frames = manifest.frames,
+        frames = plural(manifest.frames, "frame"),
         fps = manifest.fps,
         cells = cells.join(" × "),
         dx = short(manifest.grid.dx),
@@ -82,7 +95,7 @@ fn describe(info: &RunInfo, verified: &Verification) -> String {
             checkpoints.join(", ")
         },
         files = manifest.files.len(),
-        bytes = bytes(info.bytes),
+        bytes = human_bytes(info.bytes),
         good = verified.good,
     );
     if let Some(message) = &manifest.message {
@@ -101,7 +114,7 @@ fn word(value: &Value) -> &str {
 fn file(path: &Path, console: Console) -> Outcome {
     let info = file_info(path)?;
     let shown = path.display();
-    let size = bytes(info.bytes);
+    let size = human_bytes(info.bytes);
     console.say(match &info.content {
         FileContent::Checkpoint(meta) => format!(
             "{shown}: a checkpoint after frame {} (substep {}), t = {} s, {} particles; {size}, checksum right",

@@ -7,8 +7,8 @@ use plash_scene::file;
 use serde_json::json;
 
 use crate::args::New;
-use crate::console::Console;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::console::{Console, typed};
+use crate::failure::{Failure, Outcome};
 use crate::source::{self, Source};
 
 /// Writes NAME.toml, never over a file that is there.
@@ -23,10 +23,11 @@ pub fn new(args: &New, console: Console) -> Outcome {
         },
     };
     let text = text.ok_or_else(|| Failure::failed("the template of new scenes is missing"))?;
+    verify(&path, &text, &name)?;
     write_new(&path, &text)?;
-    let shown = path.display();
+    let (shown, typed) = (path.display(), typed(&path));
     console.say(format!(
-        "wrote {shown}\n\nEdit it, then:\n  plash check {shown}\n  plash run {shown}"
+        "wrote {shown}\n\nEdit it, then:\n  plash check {typed}\n  plash run {typed}"
     ));
     console.document(&json!({ "file": path, "like": args.like }));
     Ok(())
@@ -56,7 +57,7 @@ fn copy_of(path: &Path, name: &str) -> Outcome<String> {
     let named = format!("name = \"{name}\"");
     let is_name = |line: &str| {
         line.split_once('=')
-            .is_some_and(|(key, _)| key.trim() == "name")
+            .is_some_and(|(key, _)| key.trim().trim_matches(['"', '\'']) == "name")
     };
     let mut lines: Vec<&str> = text.lines().collect();
     // Keys of the scene itself stand before the first table.
@@ -77,22 +78,42 @@ fn copy_of(path: &Path, name: &str) -> Outcome<String> {
     Ok(lines.join("\n") + "\n")
 }
 
+/// A new file is a scene of that name: lines are replaced without knowing all of TOML, so a
+/// name over several lines, say, would come out torn.
+fn verify(path: &Path, text: &str, name: &str) -> Outcome {
+    let overrides = file::Overrides {
+        force: true,
+        ..file::Overrides::default()
+    };
+    let why = match file::parse(&path.display().to_string(), text, &overrides) {
+        Ok(scene) if scene.name == name => return Ok(()),
+        Ok(scene) => format!("its name would be `{}`", scene.name),
+        Err(report) => report.to_string(),
+    };
+    Err(
+        Failure::bad_input(format!("cannot write a scene named `{name}`: {why}"))
+            .help("copy the file and change its `name` by hand, or choose another name"),
+    )
+}
+
 fn write_new(path: &Path, text: &str) -> Outcome {
     let created = std::fs::OpenOptions::new()
         .write(true)
         .create_new(true)
         .open(path);
-    let written = created.and_then(|mut file| file.write_all(text.as_bytes()));
+    let written = created.and_then(|mut file| {
+        file.write_all(text.as_bytes()).inspect_err(|_| {
+            // Half a scene is none, and would be in the way of the next try.
+            let _ = std::fs::remove_file(path);
+        })
+    });
     written.map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => Failure::bad_input(format!(
             "{} is there already and was left alone",
             path.display()
         ))
         .help("choose another name, or remove the file first"),
-        _ => Failure {
-            exit: Exit::Failed,
-            ..Failure::file("write", path, &error)
-        },
+        _ => Failure::file("write", path, &error),
     })
 }
 

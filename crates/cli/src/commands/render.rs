@@ -10,10 +10,10 @@ use serde_json::json;
 
 use super::run::stored_scene;
 use crate::args::{Changes, Frames, Render, Size};
-use crate::console::{Console, duration};
+use crate::console::{Console, duration, plural, typed};
 use crate::failure::{Failure, Outcome};
 use crate::pictures::{self, Painter, STILL};
-use crate::{interrupt, meter, pool};
+use crate::{beside, interrupt, meter, pool};
 
 /// What to draw of a run.
 #[derive(Debug, Default)]
@@ -48,8 +48,8 @@ pub fn render(args: &Render, console: Console) -> Outcome {
     let drawn = pool.install(|| draw(&args.dir, &album, console, &stop))?;
     let seconds = start.elapsed().as_secs_f64();
     console.say(format!(
-        "drew {} stills in {} into {}\nvideo: {}",
-        drawn.images.len(),
+        "drew {} in {} into {}\nvideo: {}",
+        plural(drawn.images.len() as u64, "still"),
         duration(seconds),
         args.dir.join(IMAGES).display(),
         drawn.video.display()
@@ -67,6 +67,9 @@ pub fn render(args: &Render, console: Console) -> Outcome {
 /// Draws stills and a video from the cached frames of a run, in the current thread pool.
 pub fn draw(dir: &Path, album: &Album, console: Console, stop: &AtomicBool) -> Outcome<Drawn> {
     let run = RunFolder::open(dir)?;
+    if let Some(path) = &album.video {
+        beside::check(path)?;
+    }
     // Drawing needs little memory, so a scene made on a larger machine can be drawn here.
     let scene = stored_scene(
         &run,
@@ -102,7 +105,7 @@ pub fn draw(dir: &Path, album: &Album, console: Console, stop: &AtomicBool) -> O
     let video = match &album.video {
         None => additions.put_image(&format!("{}.mp4", scene.name), &mp4)?,
         Some(path) => {
-            std::fs::write(path, &mp4).map_err(|error| Failure::file("write", path, &error))?;
+            beside::write(path, &mp4)?;
             path.clone()
         }
     };
@@ -136,11 +139,11 @@ fn wanted(run: &RunFolder, range: Frames) -> Outcome<Vec<u64>> {
 }
 
 fn interrupted(dir: &Path, done: usize, all: usize) -> Failure {
-    let dir_shown = dir.display();
     let mut failure = Failure::interrupted(format!(
-        "stopped after {done} of {all} stills, before the video"
+        "stopped after {done} of {}, before the video",
+        plural(all as u64, "still")
     ))
-    .help(format!("`plash render {dir_shown}` draws them all"));
+    .help(format!("`plash render {}` draws them all", typed(dir)));
     failure.details = vec![("folder", json!(dir)), ("images", json!(done))];
     failure
 }

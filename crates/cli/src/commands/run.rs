@@ -12,7 +12,7 @@ use plash_scene::{AnySetup, Scene, file};
 use serde_json::json;
 
 use crate::args::{Changes, Run};
-use crate::console::{Console, duration};
+use crate::console::{Console, duration, plural, typed};
 use crate::failure::{Failure, Outcome};
 use crate::meter::{Meter, percent};
 use crate::pictures::{self, Painter};
@@ -49,7 +49,10 @@ fn resolve(args: &Run, console: Console) -> Outcome<Job> {
         (None, false) => Existing::Refuse,
     };
     let dir = Path::new(&args.scene);
-    let (scene, folder) = if dir.is_dir() && args.resume.is_some() {
+    // A folder that merely has the name of a gallery scene is not what is meant.
+    let is_run =
+        dir.is_dir() && (source::in_gallery(&args.scene).is_none() || RunFolder::open(dir).is_ok());
+    let (scene, folder) = if is_run && args.resume.is_some() {
         (
             stored_scene(&RunFolder::open(dir)?, &args.changes)?,
             Some(dir.to_path_buf()),
@@ -115,12 +118,11 @@ pub fn simulate(job: Job, console: Console, stop: &AtomicBool) -> Outcome<Summar
     }));
     if !console.is_json() {
         console.note(format!(
-            "{} into {}: frames {} to {}, {} threads",
+            "{} into {}: {}, {}",
             scene.name,
             folder.display(),
-            first + 1,
-            scene.frames,
-            rayon::current_num_threads()
+            ahead(first, scene.frames),
+            plural(rayon::current_num_threads() as u64, "thread"),
         ));
     }
     let mut meter = Meter::new(console, scene.frames, first);
@@ -132,6 +134,15 @@ pub fn simulate(job: Job, console: Console, stop: &AtomicBool) -> Outcome<Summar
     }
 }
 
+/// The frames still to be made after the first `done`.
+fn ahead(done: u64, frames: u64) -> String {
+    match frames.saturating_sub(done) {
+        0 => "nothing to do".into(),
+        1 => format!("frame {frames}"),
+        _ => format!("frames {} to {frames}", done + 1),
+    }
+}
+
 fn interrupted(summary: &Summary) -> Failure {
     let Summary {
         frames_done,
@@ -140,9 +151,13 @@ fn interrupted(summary: &Summary) -> Failure {
     } = summary;
     let folder = summary.folder.display();
     let mut failure = Failure::interrupted(format!(
-        "stopped after {frames_done} of {frames} frames; a checkpoint is in {folder}"
+        "stopped after {frames_done} of {}; a checkpoint is in {folder}",
+        plural(*frames, "frame")
     ))
-    .help(format!("`plash run {folder} --resume` goes on"));
+    .help(format!(
+        "`plash run {} --resume` goes on",
+        typed(&summary.folder)
+    ));
     failure.details = vec![
         ("folder", json!(summary.folder)),
         ("frame", json!(frames_done)),
@@ -160,11 +175,19 @@ fn report(summary: &Summary, console: Console) {
     } = *summary;
     let folder = summary.folder.display();
     let new_frames = frames.saturating_sub(summary.first_frame);
+    let done = match new_frames {
+        0 => format!("nothing to do: {} done before", plural(frames, "frame")),
+        _ => format!(
+            "done: {}, {} in {}; volume within {} of the expected",
+            plural(new_frames, "frame"),
+            plural(substeps, "substep"),
+            duration(wall_seconds),
+            percent(summary.max_volume_drift).trim_start_matches('+'),
+        ),
+    };
     console.say(format!(
-        "done: {new_frames} frames, {substeps} substeps in {}; volume within {} of the expected\n\
-         {folder} holds the frames; `plash render {folder}` draws them",
-        duration(wall_seconds),
-        percent(summary.max_volume_drift).trim_start_matches('+'),
+        "{done}\n{folder} holds the frames; `plash render {}` draws them",
+        typed(&summary.folder)
     ));
     console.event(&json!({
         "event": "done",
