@@ -45,9 +45,7 @@ fn level(simulation: &Simulation<2>) -> f64 {
 /// energy in proportion to the step, and streamlines turn sharply into the slit.
 #[test]
 fn a_jet_has_the_speed_of_free_fall_from_the_surface() {
-    let mut setup = tank(64);
-    setup.scheme.cfl = 0.5;
-    let mut simulation = Simulation::new(setup);
+    let mut simulation = Simulation::new(tank(64));
     let (mut ratio, mut count) = (0.0, 0.0);
     run(&mut simulation, 0.6, |s, report| {
         if report.time < 0.25 {
