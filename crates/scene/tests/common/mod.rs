@@ -122,3 +122,13 @@ pub fn assert_whole(folder: &Path) {
         Err(other) => panic!("{other}"),
     }
 }
+
+/// The newest checkpoint of a run folder.
+pub fn newest_checkpoint(folder: &Path) -> std::path::PathBuf {
+    let mut paths: Vec<_> = std::fs::read_dir(folder.join(CHECKPOINTS))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    paths.sort();
+    paths.pop().unwrap()
+}
