@@ -55,6 +55,7 @@ mod operator;
 mod outcome;
 mod pcg;
 mod precond;
+mod problem;
 mod triangular;
 pub mod vector;
 
@@ -65,3 +66,4 @@ pub use operator::Operator;
 pub use outcome::{Outcome, SolveError, Status, Tolerance};
 pub use pcg::Pcg;
 pub use precond::{Identity, Jacobi, Preconditioner};
+pub use problem::{Places, Policy, Problem, Solution};
