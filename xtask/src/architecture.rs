@@ -9,8 +9,12 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("solve", &[]),
     ("render", &[]),
     ("liquid", &["grid", "solve"]),
+    ("problem", &["solve"]),
     ("scene", &["grid", "solve", "liquid", "render"]),
-    ("cli", &["grid", "solve", "liquid", "scene", "render"]),
+    (
+        "cli",
+        &["grid", "solve", "liquid", "problem", "scene", "render"],
+    ),
 ];
 
 /// Crates of pure numerics: no file, no clock, no printing, no global.

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::succeed;
+
 /// `cargo xtask fuzz [SECONDS]`: each target runs for that long, or until it finds a crash.
 pub fn run(args: &[String]) -> Result<(), String> {
     let seconds: u32 = match args {
@@ -85,12 +87,4 @@ fn ensure_cargo_fuzz() -> Result<(), String> {
         )?;
     }
     Ok(())
-}
-
-fn succeed(command: &mut Command, what: &str) -> Result<(), String> {
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{what} ended with {status}")),
-        Err(error) => Err(format!("{what}: {error}")),
-    }
 }

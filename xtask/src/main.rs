@@ -8,16 +8,18 @@
 mod architecture;
 mod fuzz;
 mod packages;
+mod peers;
 mod stages;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
 Project chores for plash.
 
   cargo xtask test [STAGE]...     everything that must hold before a change goes in
   cargo xtask fuzz [SECONDS]      throw random bytes at the scene reader (default 120 s)
+  cargo xtask peers [OPTION]...   plash beside PETSc and Eigen on the same systems
   cargo xtask install NAME...     bring a tool here: apt:NAME, pip:NAME or npm:NAME
 
 Stages of `test`, in order; all of them unless some are named:
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let outcome = match args.first().map(String::as_str) {
         Some("test") => stages::run(rest),
         Some("fuzz") => fuzz::run(rest),
+        Some("peers") => peers::run(rest),
         Some("install") => packages::install_named(rest),
         None | Some("help" | "-h" | "--help") => {
             print!("{USAGE}{}", stages::list());
@@ -51,4 +54,13 @@ fn main() -> ExitCode {
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// Runs a command in front of the user; `what` names it if it fails.
+fn succeed(command: &mut Command, what: &str) -> Result<(), String> {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{what} ended with {status}")),
+        Err(error) => Err(format!("{what}: {error}")),
+    }
 }

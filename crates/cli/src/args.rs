@@ -4,10 +4,14 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use plash_solve::{Method, SubSolver};
 
 /// The exit codes, shown at the end of every help text.
 const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 failed, 2 bad input, 3 interrupted and resumable.";
+
+const SOLVE_EXIT_CODES: &str = "\
+Exit codes: 0 converged, 1 not converged or failed, 2 bad input.";
 
 const EXAMPLES: &str = "\
 A first session:
@@ -62,6 +66,20 @@ pub enum Command {
     /// Draw stills and a video from a run
     #[command(after_help = EXIT_CODES)]
     Render(Render),
+    /// Solve a stored linear or complementarity problem and say what it took
+    #[command(after_help = SOLVE_EXIT_CODES)]
+    Solve(Solve),
+    /// Compare methods on the systems of a simulation
+    #[command(subcommand)]
+    Bench(Bench),
+}
+
+/// What `plash bench` compares.
+#[derive(Debug, Subcommand)]
+pub enum Bench {
+    /// Run a scene once, hand every pressure system to every method, and print what each took
+    #[command(after_help = EXIT_CODES)]
+    Pressure(BenchPressure),
 }
 
 /// Arguments of `plash demo`.
@@ -163,6 +181,80 @@ pub struct Render {
     pub threads: Threads,
 }
 
+/// Arguments of `plash solve`.
+#[derive(Debug, Args)]
+pub struct Solve {
+    /// The problem: NAME.npz with indptr, indices, data, rhs, S and coords, or NAME.mtx in
+    /// MatrixMarket format with NAME_b.mtx and NAME_S.mtx beside it
+    pub problem: PathBuf,
+    /// pcg-mic, mgpcg (both ignore S); pi-mgpcg, fas-mg, pi-pcg, pi-mg, pe-pcg, pe-mg, newton,
+    /// fmg, tnnmg, mprgp, psor; or auto
+    #[arg(short, long, value_name = "METHOD", default_value_t)]
+    pub method: Method,
+    /// What solves the linear systems of newton: pcg, gmres, bicgstab or cr
+    #[arg(long, value_name = "NAME", default_value_t)]
+    pub sub_solver: SubSolver,
+    /// The residual to reach, relative to the right-hand side, both in the max norm
+    #[arg(long, value_name = "TOL", default_value_t = 1e-6, value_parser = parse_tolerance)]
+    pub tol: f64,
+    /// The most iterations, cycles or sweeps to spend
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub max_iterations: usize,
+    /// Where to save the solution, as .npz or .mtx [default: nowhere]
+    #[arg(short, long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub threads: Threads,
+}
+
+/// Arguments of `plash bench pressure`.
+#[derive(Debug, Args)]
+pub struct BenchPressure {
+    /// The scene: a name from the gallery, such as sphere3d, or a file
+    #[arg(long, value_name = "CASE", default_value = "sphere3d", conflicts_with = "table")]
+    pub case: String,
+    /// Cells along the longest side; several with commas [default: the scene's, the table's]
+    #[arg(long = "size", value_name = "N,..", value_delimiter = ',')]
+    pub sizes: Vec<u64>,
+    /// Methods to compare, with commas. A variant may follow a colon: newton:gmres (also pcg,
+    /// bicgstab, cr); fas-mg:trilinear (also constant, simple, direct) and so on for pi-mg and
+    /// pe-mg [default: auto,mgpcg,pcg-mic,pi-pcg,pi-mg,fas-mg; the table's]
+    #[arg(long, value_name = "METHOD,..", value_delimiter = ',')]
+    pub methods: Vec<String>,
+    /// Simulate this many frames [default: the scene's, the table's]
+    #[arg(long, value_name = "FRAMES")]
+    pub frames: Option<u64>,
+    /// Solve the first system of this frame only, from a cold start
+    #[arg(long, value_name = "FRAME", conflicts_with_all = ["frames", "steps"], value_parser = clap::value_parser!(u64).range(1..))]
+    pub frame: Option<u64>,
+    /// Stop after this many systems
+    #[arg(long, value_name = "STEPS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub steps: Option<u64>,
+    /// Start every solve from zero, not from the method's last solution
+    #[arg(long)]
+    pub cold: bool,
+    /// The residual to reach, relative to the right-hand side, both in the max norm
+    #[arg(long, value_name = "TOL", default_value_t = 1e-6, value_parser = parse_tolerance)]
+    pub tol: f64,
+    /// The most iterations, cycles or sweeps to spend on a system
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub max_iterations: usize,
+    /// Reproduce this table of Lai et al. (2021), 1 to 12, beside its published figures
+    #[arg(long, value_name = "TABLE", value_parser = clap::value_parser!(u8).range(1..=12))]
+    pub table: Option<u8>,
+    /// Save every system into this folder, as CASE-SIZE-fFFFF-sSS.npz
+    #[arg(long, value_name = "DIR")]
+    pub dump: Option<PathBuf>,
+    /// Draw iterations and seconds into this file
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
+    /// Accept a scene that needs more memory than this machine should give
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub threads: Threads,
+}
+
 /// How many threads work.
 #[derive(Debug, Args)]
 pub struct Threads {
@@ -222,6 +314,14 @@ fn parse_size(text: &str) -> Result<Size, String> {
     Ok(size)
 }
 
+/// Reads a relative tolerance.
+fn parse_tolerance(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.parse().ok();
+    value
+        .filter(|tol| (1e-16..1.0).contains(tol))
+        .ok_or_else(|| "write a number between 1e-16 and 1, such as 1e-6".to_owned())
+}
+
 /// Reads `10..20`, `10..`, `..20`, `..` or `7`.
 fn parse_frames(text: &str) -> Result<Frames, String> {
     let number = |part: &str| match part.trim() {
@@ -275,6 +375,14 @@ mod tests {
         assert!(parse_size("65x48").unwrap_err().contains("66"));
         assert!(parse_size("0x48").is_err());
         assert!(parse_size("99999x48").is_err());
+    }
+
+    #[test]
+    fn tolerances_lie_between_rounding_and_one() {
+        assert_eq!(parse_tolerance("1e-6"), Ok(1e-6));
+        for text in ["0", "1", "-1e-6", "nan", "inf", "small"] {
+            assert!(parse_tolerance(text).is_err(), "{text}");
+        }
     }
 
     #[test]

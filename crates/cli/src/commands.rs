@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub mod bench;
 pub mod check;
 pub mod demo;
 pub mod info;
@@ -7,3 +8,4 @@ pub mod new;
 pub mod render;
 pub mod run;
 pub mod scenes;
+pub mod solve;

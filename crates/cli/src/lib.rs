@@ -21,7 +21,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 pub use args::Cli;
-use args::Command;
+use args::{Bench, Command};
 use console::Console;
 use failure::{Exit, Outcome};
 
@@ -69,6 +69,8 @@ fn dispatch(command: &Command, console: Console) -> Outcome {
         Command::Run(args) => commands::run::run(args, console),
         Command::Info(args) => commands::info::info(args, console),
         Command::Render(args) => commands::render::render(args, console),
+        Command::Solve(args) => commands::solve::solve(args, console),
+        Command::Bench(Bench::Pressure(args)) => commands::bench::pressure(args, console),
     }
 }
 

@@ -5,13 +5,14 @@
 //! more Poisson problem on the pressure system at hand for a displacement whose divergence
 //! is the excess `ρ − 1` of every liquid cell, and moves the particles along it: crowded
 //! cells expand, thin ones contract, and no velocity changes (after Kugelstadt et al. 2019).
-//! Near the free surface a cell is not full by right, so only crowding counts there.
+//! Near the free surface a cell is not full by right, so only crowding counts there; and so
+//! beside a wall that the liquid is not pressed against, where a void may have opened.
 
 use plash_grid::{CellField, FaceField, Grid};
 use plash_solve::SolveError;
 
 use crate::occupancy::{Occupancy, neighbourhood};
-use crate::pressure::{Domain, Projection};
+use crate::pressure::{Domain, Projection, System};
 use crate::report::SolveReport;
 
 /// Largest excess or lack that is corrected in one step.
@@ -33,6 +34,8 @@ pub struct DensityStats {
 
 /// Fields of the density correction.
 pub struct DensityCorrection<const D: usize> {
+    /// By how much each liquid cell should expand.
+    expansion: Vec<f64>,
     potential: CellField<f64, D>,
     /// How far to move, m, at faces.
     pub displacement: FaceField<f64, D>,
@@ -44,39 +47,42 @@ impl<const D: usize> DensityCorrection<D> {
     /// Memory for a grid.
     pub fn new(grid: &Grid<D>) -> Self {
         DensityCorrection {
+            expansion: Vec::new(),
             potential: CellField::new(grid),
             displacement: FaceField::new(grid),
             known: FaceField::new(grid),
         }
     }
 
-    /// Solves for the displacement that evens out the density.
+    /// Solves for the displacement that evens out the density. `pressure` is that of the last
+    /// projection.
     pub fn solve(
         &mut self,
         domain: &Domain<'_, D>,
         occupancy: &Occupancy<D>,
+        pressure: &CellField<f64, D>,
         projection: &mut Projection<D>,
     ) -> Result<SolveReport, SolveError> {
         let offsets = neighbourhood(domain.grid);
         let density = occupancy.density().as_slice();
-        let phi = domain.phi.as_slice();
         let open = domain.solids.volume().as_slice();
-        let expansion = |index: usize| {
+        let system = projection.system();
+        let excess = |&cell: &u32| {
+            let index = cell as usize;
             if !occupancy.is_meaningful(index) {
                 return 0.0;
             }
             let excess = (density[index] - 1.0).clamp(-LARGEST_EXCESS, LARGEST_EXCESS);
-            let at_surface = excess < 0.0
-                && offsets
-                    .iter()
-                    .any(|&o| phi[index.wrapping_add_signed(o)] >= 0.0);
-            if at_surface {
+            if excess < 0.0 && !is_deep(domain, system, pressure, &offsets, index) {
                 0.0
             } else {
                 excess * open[index]
             }
         };
+        self.expansion.clear();
+        self.expansion.extend(system.cells().iter().map(excess));
         let Self {
+            expansion,
             potential,
             displacement,
             known,
@@ -85,24 +91,35 @@ impl<const D: usize> DensityCorrection<D> {
     }
 }
 
-/// Density over cells that are wholly open and more than a cell away from the surface.
+/// Whether neither air nor a wall that the liquid is not pressed against is within a cell.
+fn is_deep<const D: usize>(
+    domain: &Domain<'_, D>,
+    system: &System<D>,
+    pressure: &CellField<f64, D>,
+    offsets: &[isize],
+    index: usize,
+) -> bool {
+    offsets.iter().all(|&o| {
+        let other = index.wrapping_add_signed(o);
+        domain.phi.as_slice()[other] < 0.0 && !system.is_loose(pressure, other)
+    })
+}
+
+/// Density over cells that are wholly open and more than a cell away from the surface and from
+/// walls that the liquid is not pressed against.
 pub fn statistics<const D: usize>(
     domain: &Domain<'_, D>,
     occupancy: &Occupancy<D>,
-    cells: &[u32],
+    pressure: &CellField<f64, D>,
+    system: &System<D>,
 ) -> DensityStats {
     let offsets = neighbourhood(domain.grid);
     let density = occupancy.density().as_slice();
-    let phi = domain.phi.as_slice();
     let open = domain.solids.volume().as_slice();
     let (mut count, mut sum, mut squares) = (0usize, 0.0, 0.0);
-    for &cell in cells {
+    for &cell in system.cells() {
         let index = cell as usize;
-        let deep = open[index] >= 1.0
-            && offsets
-                .iter()
-                .all(|&o| phi[index.wrapping_add_signed(o)] < 0.0);
-        if deep {
+        if open[index] >= 1.0 && is_deep(domain, system, pressure, &offsets, index) {
             count += 1;
             sum += density[index];
             squares += (density[index] - 1.0) * (density[index] - 1.0);

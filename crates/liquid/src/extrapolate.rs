@@ -1,9 +1,10 @@
 //! Velocity beyond where it is known.
 
-use plash_grid::{Axis, Cell, Face, FaceField, Grid, Runs, Side, axes, sample_faces};
+use plash_grid::{Axis, Cell, CellField, Face, FaceField, Grid, Runs, Side, axes, sample_faces};
 use rayon::prelude::*;
 
-use crate::solids::Solids;
+use crate::setup::Wall;
+use crate::solids::{Kind, Solids};
 
 /// How far velocity is carried beyond known faces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +19,13 @@ pub fn into_air<const D: usize>(
     known: &mut FaceField<u8, D>,
     u: &mut FaceField<f64, D>,
 ) {
-    let rows: Vec<_> = runs.iter().collect();
     for axis in axes::<D>() {
+        // The faces of the field, not only those of its cells: one row more along the axis.
+        let all = grid.layout().rows(grid.face_extent(axis));
+        let rows: Vec<_> = all
+            .map(|row| (row, runs.in_row(row)))
+            .filter(|(_, runs)| !runs.is_empty())
+            .collect();
         for layer in 1..=layers.0 {
             let found = next_layer(grid, &rows, axis, known, u);
             if found.iter().all(Vec::is_empty) {
@@ -78,21 +84,62 @@ fn next_layer<const D: usize>(
         .collect()
 }
 
-/// How a wall acts on the velocity beside it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WallConstraint {
-    /// No flow through the wall either way.
-    TwoSided,
-    /// No flow into the wall; liquid may leave it.
-    OneSided,
+/// How walls act on the field beside them.
+#[derive(Clone, Copy)]
+pub enum WallConstraint<'a, const D: usize> {
+    /// Nothing crosses any wall either way, and walls are at rest: for displacements.
+    Closed,
+    /// For velocities after a projection that gave this pressure. At a wall that holds, and
+    /// where the pressure presses liquid against a separating one, the liquid moves with the
+    /// wall along its normal. Elsewhere a separating wall only keeps liquid from flowing in:
+    /// if it held there too, liquid would be glued to the ceiling it has just let go of.
+    Contact(&'a CellField<f64, D>),
 }
 
-/// At closed faces, replaces the part of the velocity normal to the solid by the solid's.
+/// How far from an obstacle's surface, in cells, one is surely on one side of it.
+const SKIN: f64 = 1e-3;
+
+/// What a wall asks for at one place.
+#[derive(Clone, Copy)]
+struct Demand {
+    /// Speed along the normal, relative to the wall.
+    speed: f64,
+    /// Whether liquid may be faster.
+    at_least: bool,
+}
+
+impl<const D: usize> WallConstraint<'_, D> {
+    /// What a wall of this kind asks for if `cells` are those that touch it here.
+    fn demand(&self, kind: Kind, cells: impl Iterator<Item = Cell<D>>) -> Demand {
+        match self {
+            WallConstraint::Closed => Demand {
+                speed: 0.0,
+                at_least: false,
+            },
+            WallConstraint::Contact(pressure) => {
+                let mut cells = cells;
+                let pressed = cells.any(|cell| pressure[cell] > 0.0);
+                Demand {
+                    speed: kind.velocity,
+                    at_least: kind.wall == Wall::Separating && !pressed,
+                }
+            }
+        }
+    }
+
+    /// Whether the motion of the walls counts.
+    fn moves(&self) -> bool {
+        matches!(self, WallConstraint::Contact(_))
+    }
+}
+
+/// At closed faces, replaces the part of the velocity normal to the solid by what the wall
+/// asks for.
 pub fn constrain_at_solids<const D: usize>(
     grid: &Grid<D>,
     runs: &Runs<D>,
     solids: &Solids<D>,
-    constraint: WallConstraint,
+    constraint: WallConstraint<'_, D>,
     u: &mut FaceField<f64, D>,
 ) {
     constrain_at_domain_walls(grid, solids, constraint, u);
@@ -115,7 +162,7 @@ fn wall_changes<const D: usize>(
     grid: &Grid<D>,
     rows: &[RunRow<'_, D>],
     solids: &Solids<D>,
-    constraint: WallConstraint,
+    constraint: WallConstraint<'_, D>,
     axis: Axis,
     u: &FaceField<f64, D>,
 ) -> Vec<Vec<(u32, f64)>> {
@@ -126,23 +173,19 @@ fn wall_changes<const D: usize>(
         .map(|(row, runs)| {
             let mut changes = Vec::new();
             for i in runs.iter().flat_map(|run| run.range(extent[0])) {
+                let index = row.start + i;
                 let at = row.point(i)[axis.0];
                 let border = at == 0 || at as usize + 1 == extent[axis.0];
-                if open[row.start + i] > 0.0 || border {
+                if open[index] > 0.0 || border {
                     continue;
                 }
-                let x = Face {
+                let face = Face {
                     axis,
                     at: row.point(i),
-                }
-                .position(grid);
-                let n = solids.normal(x);
-                let flow = sample_faces(grid, u, x);
-                let solid = sample_faces(grid, solids.velocity(), x);
-                let relative: f64 = (0..D).map(|a| (flow[a] - solid[a]) * n[a]).sum();
-                if constraint == WallConstraint::TwoSided || relative < 0.0 {
-                    let index = row.start + i;
-                    changes.push((index as u32, u.slice(axis.0)[index] - relative * n[axis.0]));
+                };
+                let excess = wall_excess(grid, solids, constraint, face, u);
+                if let Some((excess, n)) = excess {
+                    changes.push((index as u32, u.slice(axis.0)[index] - excess * n[axis.0]));
                 }
             }
             changes
@@ -150,10 +193,42 @@ fn wall_changes<const D: usize>(
         .collect()
 }
 
+/// By how much the flow at a closed face exceeds, along the normal, what its wall asks for,
+/// and the normal; nothing if the wall is content.
+fn wall_excess<const D: usize>(
+    grid: &Grid<D>,
+    solids: &Solids<D>,
+    constraint: WallConstraint<'_, D>,
+    face: Face<D>,
+    u: &FaceField<f64, D>,
+) -> Option<(f64, [f64; D])> {
+    let x = face.position(grid);
+    let (distance, n) = solids.distance_and_normal(x);
+    // The liquid that the face stands for is where its normal comes out of the solid. If the
+    // surface lies between two cells, either may be the one that touches it.
+    let beside = [-SKIN, SKIN].map(|skin| {
+        let along = skin * grid.dx() - distance;
+        grid.cell_at(std::array::from_fn(|a| x[a] + along * n[a]))
+    });
+    let touching = beside
+        .into_iter()
+        .filter(|cell| solids.wall_at_cell(grid.layout().index(cell.0)).is_some());
+    let demand = constraint.demand(solids.kind_at(face), touching);
+    let flow = sample_faces(grid, u, x);
+    let solid = if constraint.moves() {
+        sample_faces(grid, solids.velocity(), x)
+    } else {
+        [0.0; D]
+    };
+    let relative: f64 = (0..D).map(|a| (flow[a] - solid[a]) * n[a]).sum();
+    let excess = relative - demand.speed;
+    (!demand.at_least || excess < 0.0).then_some((excess, n))
+}
+
 fn constrain_at_domain_walls<const D: usize>(
     grid: &Grid<D>,
     solids: &Solids<D>,
-    constraint: WallConstraint,
+    constraint: WallConstraint<'_, D>,
     u: &mut FaceField<f64, D>,
 ) {
     for axis in axes::<D>() {
@@ -166,13 +241,19 @@ fn constrain_at_domain_walls<const D: usize>(
             } else {
                 grid.cells()[axis.0] as i32 - 1
             };
+            let kind = solids.side_kind(axis, side);
             for cell in wall_cells(grid, axis, at) {
                 let face = cell.face(axis, side);
-                let wall = solids.velocity()[face];
-                // Outward relative velocity flows into the wall.
-                let into = (u[face] - wall) * side.sign() > 0.0;
-                if constraint == WallConstraint::TwoSided || into {
-                    u[face] = wall;
+                let wall = if constraint.moves() {
+                    solids.velocity()[face]
+                } else {
+                    0.0
+                };
+                let demand = constraint.demand(kind, std::iter::once(cell));
+                // The normal points inwards, against the side's direction.
+                let speed = (wall - u[face]) * side.sign();
+                if !demand.at_least || speed < demand.speed {
+                    u[face] = wall - demand.speed * side.sign();
                 }
             }
         }
@@ -253,7 +334,7 @@ mod tests {
         let solids = Solids::new(&setup);
         let runs = Runs::all(grid.layout());
         let mut u = outward_everywhere(&grid);
-        constrain_at_solids(&grid, &runs, &solids, WallConstraint::TwoSided, &mut u);
+        constrain_at_solids(&grid, &runs, &solids, WallConstraint::Closed, &mut u);
         let face = |axis, at| Face { axis, at };
         assert_eq!(u[face(Axis::X, [0, 5])], 0.0);
         assert_eq!(u[face(Axis::X, [16, 5])], 8.0);
@@ -263,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn one_sided_walls_let_liquid_leave_them() {
+    fn separating_walls_let_liquid_leave_them_where_nothing_presses_it_on() {
         let grid = grid();
         let solids = Solids::new(&Setup::new(grid));
         let runs = Runs::all(grid.layout());
@@ -274,10 +355,20 @@ mod tests {
             }
         }
         let before = u.clone();
-        constrain_at_solids(&grid, &runs, &solids, WallConstraint::OneSided, &mut u);
+        let mut pressure = CellField::<f64, 2>::new(&grid);
+        let constraint = WallConstraint::Contact(&pressure);
+        constrain_at_solids(&grid, &runs, &solids, constraint, &mut u);
         assert_eq!(u, before);
-        constrain_at_solids(&grid, &runs, &solids, WallConstraint::TwoSided, &mut u);
-        assert_ne!(u, before);
+        pressure[Cell([5, 15])] = 1.0;
+        let constraint = WallConstraint::Contact(&pressure);
+        constrain_at_solids(&grid, &runs, &solids, constraint, &mut u);
+        let ceiling = |x| Face {
+            axis: Axis::Y,
+            at: [x, 16],
+        };
+        assert_eq!((u[ceiling(4)], u[ceiling(5)]), (before[ceiling(4)], 0.0));
+        constrain_at_solids(&grid, &runs, &solids, WallConstraint::Closed, &mut u);
+        assert_eq!(u[ceiling(4)], 0.0);
     }
 
     #[test]
@@ -285,12 +376,10 @@ mod tests {
         let grid = grid();
         let mut setup = Setup::new(grid);
         let normal = [0.6, 0.8];
-        setup.solids.push(Solid {
-            shape: Shape::Plane {
-                point: [8.0, 8.0],
-                normal,
-            },
-        });
+        setup.solids.push(Solid::new(Shape::Plane {
+            point: [8.0, 8.0],
+            normal,
+        }));
         let solids = Solids::new(&setup);
         let runs = Runs::all(grid.layout());
         let mut u = FaceField::<f64, 2>::new(&grid);
@@ -299,7 +388,7 @@ mod tests {
                 u[face] = [3.0, -1.0][axis.0];
             }
         }
-        constrain_at_solids(&grid, &runs, &solids, WallConstraint::TwoSided, &mut u);
+        constrain_at_solids(&grid, &runs, &solids, WallConstraint::Closed, &mut u);
         let through = 3.0 * normal[0] - normal[1];
         for axis in axes::<2>() {
             let inside = grid.faces(axis).filter(|f| {

@@ -44,10 +44,11 @@ mod timestep;
 pub use bins::Bins;
 pub use occupancy::Occupancy;
 pub use particles::Particles;
+pub use plash_solve::{Method, MethodOptions, SubSolver};
 pub use report::{Observer, SolveReport, Stage, StepError, StepReport};
 pub use setup::{
     Cycle, DomainSide, Drain, LiquidVolume, MgOptions, PressureConfig, PressureMethod, Scheme,
-    Setup, Solid, Source, SurfaceMethod, Transfer,
+    Setup, Solid, Source, SurfaceMethod, Transfer, Wall,
 };
 pub use simulation::Simulation;
 pub use state::State;

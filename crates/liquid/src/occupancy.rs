@@ -276,12 +276,10 @@ mod tests {
     fn a_cell_inside_a_solid_has_no_density() {
         let grid = Grid::new([16, 16], 1.0 / 16.0, [0.0; 2]).unwrap();
         let mut setup = Setup::new(grid);
-        setup.solids.push(Solid {
-            shape: Shape::Sphere {
-                center: [0.5; 2],
-                radius: 0.3,
-            },
-        });
+        setup.solids.push(Solid::new(Shape::Sphere {
+            center: [0.5; 2],
+            radius: 0.3,
+        }));
         let occupancy = Occupancy::new(&grid, &Solids::new(&setup));
         let meaningful = |at| occupancy.is_meaningful(grid.layout().index(at));
         assert!(!meaningful([8, 8]) && meaningful([1, 1]));

@@ -9,7 +9,20 @@
 //! - `b_i = Σ_f s [w u_f + (1−w) u^s_f] / Δx`, `u^s` the solid's velocity.
 //!
 //! Faces then take `u_f ← u_f − (q_hi − q_lo)/(θ Δx)`, the same `θ`. Stored scaled by `Δx²`.
+//!
+//! In a cell at a wall that holds, and wherever there is no wall, the new divergence is zero.
+//! A separating wall only pushes, so in a cell `i` beside one
+//!
+//! ```text
+//! 0 ≤ q_i  ⊥  (A q + b)_i − γ w_i/Δx ≥ 0
+//! ```
+//!
+//! (Batty et al. 2007, in the control-volume form of Lai et al. 2021): either the liquid is
+//! pressed against the wall and nothing opens, or it is not and a void may. `γ w`, usually
+//! zero, is the speed at which the wall sends liquid away times the area of wall in the cell
+//! over that of a face (Andersen et al. 2017, section 6).
 
+mod engine;
 mod mg;
 mod pcg_mic;
 mod system;
@@ -19,10 +32,11 @@ pub use pcg_mic::PcgMic;
 pub use system::{System, gradient_step, theta};
 
 use plash_grid::{CellField, FaceField, Grid, Runs};
-use plash_solve::{Outcome, SolveError, Tolerance};
+use plash_solve::{Policy, Problem, SolveError, Solved};
 
+use self::engine::{Engine, linear};
 use crate::report::SolveReport;
-use crate::setup::{PressureConfig, PressureMethod};
+use crate::setup::PressureConfig;
 use crate::solids::Solids;
 
 /// What every solver may see of the simulation: where, and what surrounds the liquid.
@@ -40,76 +54,81 @@ pub struct Domain<'a, const D: usize> {
 
 /// A pressure solver with its scratch memory.
 pub struct Projection<const D: usize> {
-    config: PressureConfig,
     system: System<D>,
+    engine: Engine<D>,
+    /// For displacements, which know no separation.
     pcg: PcgMic,
-    /// Only if the configuration asks for it.
-    mg: Option<Mg<D>>,
     rhs: Vec<f64>,
     solution: Vec<f64>,
+    policy: Policy,
 }
 
-/// A solve, and the words a report has for it.
-struct Solved {
-    method: &'static str,
-    status: &'static str,
-    outcome: Outcome,
-}
-
-impl Solved {
-    fn new(method: &'static str, outcome: Outcome) -> Self {
-        Solved {
-            method,
-            status: outcome.status.as_str(),
-            outcome,
-        }
-    }
+/// What one projection leaves for the next, and for all that asks where liquid is pressed
+/// against walls.
+pub struct Contact<'a, const D: usize> {
+    /// `q = p Δt/ρ`: the first guess, and then the solution.
+    pub pressure: &'a mut CellField<f64, D>,
+    /// 1 at wall cells that have let go: the first guess, and then the solution.
+    pub separated: &'a mut CellField<u8, D>,
 }
 
 impl<const D: usize> Projection<D> {
     /// A solver as configured.
     pub fn new(grid: &Grid<D>, config: PressureConfig) -> Self {
-        let mg = matches!(config.method, PressureMethod::Mg(_)).then(|| Mg::new(grid));
         Projection {
-            config,
             system: System::new(grid),
+            engine: Engine::new(grid, config),
             pcg: PcgMic::default(),
-            mg,
             rhs: Vec::new(),
             solution: Vec::new(),
+            policy: Policy::default(),
         }
     }
 
-    /// Makes `u` free of divergence in the liquid. `pressure` is the first guess and
-    /// becomes the solution; `known`, 1 where particles gave a velocity, becomes 1 at faces
-    /// whose velocity is now meaningful and 0 elsewhere.
+    /// Makes `u` free of divergence in the liquid, but for the voids that open at separating
+    /// walls. `known`, 1 where particles gave a velocity, becomes 1 at faces whose velocity is
+    /// now meaningful and 0 elsewhere.
     pub fn project(
         &mut self,
         domain: &Domain<'_, D>,
         u: &mut FaceField<f64, D>,
         known: &mut FaceField<u8, D>,
-        pressure: &mut CellField<f64, D>,
+        contact: Contact<'_, D>,
     ) -> Result<SolveReport, SolveError> {
+        let Contact {
+            pressure,
+            separated,
+        } = contact;
         self.system.assemble(domain)?;
-        self.pcg.prepare(&self.system);
-        if let Some(mg) = &mut self.mg {
-            mg.prepare(domain, &self.system);
-        }
+        self.pcg.forget();
         self.system.divergence_rhs(domain, u, &mut self.rhs);
         self.system.gather(pressure, &mut self.solution);
-        let solved = self.solve()?;
+        self.system
+            .gather_flags(separated, &mut self.policy.separated);
+        let mut solved = self.engine.solve(
+            domain,
+            &self.system,
+            &self.rhs,
+            &mut self.policy,
+            &mut self.solution,
+        )?;
+        let flags = &mut self.policy.separated;
+        solved.solution.separated = self.system.find_separated(&self.rhs, &self.solution, flags);
         self.system.scatter(domain.runs, &self.solution, pressure);
+        self.system
+            .scatter_flags(domain.runs, &self.policy.separated, separated);
         gradient_step(domain, &self.system, pressure, u, known);
         Ok(self.report(&solved))
     }
 
-    /// The displacement field whose divergence is `expansion` in every liquid cell: moving
-    /// along it by one unit of time changes densities by that much. Uses the system of the
-    /// last [`project`](Self::project).
+    /// The displacement field whose divergence is `expansion` in every liquid cell, in the
+    /// order of the system's cells: moving along it by one unit of time changes densities by
+    /// that much. Uses the system of the last [`project`](Self::project), with walls that
+    /// hold: a displacement evens out liquid and is no motion that could leave a wall.
     pub fn displace(
         &mut self,
         domain: &Domain<'_, D>,
-        expansion: impl Fn(usize) -> f64,
+        expansion: &[f64],
         tolerance: f64,
         potential: &mut CellField<f64, D>,
         displacement: &mut FaceField<f64, D>,
@@ -117,12 +136,7 @@ impl<const D: usize> Projection<D> {
     ) -> Result<SolveReport, SolveError> {
         let scale = domain.grid.dx() * domain.grid.dx();
         self.rhs.clear();
-        self.rhs.extend(
-            self.system
-                .cells()
-                .iter()
-                .map(|&c| scale * expansion(c as usize)),
-        );
+        self.rhs.extend(expansion.iter().map(|e| scale * e));
         self.solution.clear();
         self.solution.resize(self.rhs.len(), 0.0);
         let outcome =
@@ -136,7 +150,13 @@ impl<const D: usize> Projection<D> {
             field.fill_runs(domain.runs, 0);
         }
         gradient_step(domain, &self.system, potential, displacement, known);
-        Ok(self.report(&Solved::new("pcg-mic", outcome)))
+        Ok(self.report(&linear("pcg-mic", outcome)))
+    }
+
+    /// The problem of the last [`project`](Self::project); a [`displace`](Self::displace)
+    /// puts another right-hand side in its place.
+    pub fn problem(&self) -> Problem<'_> {
+        self.system.problem(&self.rhs)
     }
 
     /// The system of the last projection.
@@ -144,49 +164,27 @@ impl<const D: usize> Projection<D> {
         &self.system
     }
 
-    /// Solves by the configured method, and by conjugate gradients if that fails.
-    fn solve(&mut self) -> Result<Solved, SolveError> {
-        let (tolerance, limit) = (self.config.tolerance, self.config.max_iterations);
-        let (system, rhs, x) = (&self.system, &self.rhs, &mut self.solution);
-        let mut spent = 0;
-        if let (PressureMethod::Mg(options), Some(mg)) = (&self.config.method, &mut self.mg) {
-            let tolerance = Tolerance {
-                relative: tolerance,
-                max_iterations: limit,
-                ..Tolerance::default()
-            };
-            let outcome = mg.solve(system, options, rhs, x, &tolerance)?;
-            if outcome.converged() {
-                return Ok(Solved::new("mg", outcome));
-            }
-            spent = outcome.iterations;
-        }
-        let outcome = self.pcg.solve(system, rhs, x, tolerance, limit)?;
-        let mut solved = Solved::new("pcg-mic", outcome);
-        if self.mg.is_some() {
-            solved.outcome.iterations += spent;
-            if outcome.converged() {
-                solved.status = "fallback";
-            }
-        }
-        Ok(solved)
-    }
-
     fn report(&self, solved: &Solved) -> SolveReport {
         let largest = self.rhs.iter().fold(0.0f64, |m, r| m.max(r.abs()));
+        let solution = &solved.solution;
+        let status = if solved.fell_back && solution.converged() {
+            "fallback"
+        } else {
+            solution.status.as_str()
+        };
         SolveReport {
             method: solved.method,
-            iterations: solved.outcome.iterations,
-            outer_iterations: 1,
+            iterations: solution.iterations,
+            outer_iterations: solution.outer_iterations,
             residual: if largest > 0.0 {
-                solved.outcome.residual / largest
+                solution.residual / largest
             } else {
                 0.0
             },
-            status: solved.status,
+            status,
             unknowns: self.system.cells().len(),
             wall_cells: self.system.wall_cells(),
-            separated_cells: 0,
+            separated_cells: solution.separated,
             pockets: self.system.pockets(),
         }
     }

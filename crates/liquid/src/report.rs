@@ -1,5 +1,6 @@
 //! What a step says about itself.
 
+use plash_solve::Problem;
 use serde::Serialize;
 
 /// What happened in one substep. `D`-vectors are plain lists, so that the same type serves
@@ -47,7 +48,7 @@ pub struct SolveReport {
     pub method: &'static str,
     /// Inner iterations or cycles.
     pub iterations: usize,
-    /// Outer iterations; 1 for a linear solve.
+    /// Outer iterations (policies, Newton steps); 1 for a linear solve.
     pub outer_iterations: usize,
     /// Largest remaining residual relative to the largest entry of the right-hand side.
     pub residual: f64,
@@ -55,9 +56,9 @@ pub struct SolveReport {
     pub status: &'static str,
     /// Unknowns.
     pub unknowns: usize,
-    /// Unknowns next to a wall.
+    /// Unknowns next to a wall or an obstacle.
     pub wall_cells: usize,
-    /// Of these, how many have let go of it; 0 for walls that hold.
+    /// Of these, how many have let go of it: never where walls hold.
     pub separated_cells: usize,
     /// Bodies of liquid with no free surface.
     pub pockets: usize,
@@ -109,6 +110,12 @@ impl Stage {
 pub trait Observer {
     /// The step enters this stage.
     fn enter(&mut self, stage: Stage);
+
+    /// The pressure of the step has been found: this is the problem it solves, for those who
+    /// keep or compare. The right-hand side is scaled as the matrix is, by `Δx²`.
+    fn pressure(&mut self, problem: &Problem<'_>) {
+        let _ = problem;
+    }
 }
 
 /// Nobody watches.

@@ -1,6 +1,7 @@
 //! What is to be simulated, as plain data.
 
 use plash_grid::Grid;
+use plash_solve::{Method, MethodOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::shape::Shape;
@@ -24,6 +25,8 @@ pub struct Setup<const D: usize> {
     pub solids: Vec<Solid<D>>,
     /// The low and high side of the domain along each axis.
     pub sides: [[DomainSide; 2]; D],
+    /// How liquid meets the closed ones among them.
+    pub walls: [[Wall; 2]; D],
     /// The methods to use.
     pub scheme: Scheme,
 }
@@ -37,6 +40,18 @@ pub enum DomainSide {
     Closed,
     /// Liquid leaves freely and is gone; outside is air.
     Open,
+}
+
+/// How liquid meets a wall: with `n` the normal from the wall into the liquid, `u` the
+/// velocities of liquid and wall relative to each other, `p` the pressure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wall {
+    /// `0 ≤ p ⊥ u·n ≥ 0`: the wall pushes and never pulls; liquid leaves it freely.
+    #[default]
+    Separating,
+    /// `u·n = 0`: liquid slides along the wall and stays on it.
+    Slip,
 }
 
 /// Liquid that is there at the start.
@@ -77,6 +92,23 @@ pub struct Drain<const D: usize> {
 pub struct Solid<const D: usize> {
     /// Where it is.
     pub shape: Shape<D>,
+    /// How liquid meets it.
+    pub wall: Wall,
+    /// The speed `γ` at which a separating wall sends liquid away, m/s: the condition becomes
+    /// `0 ≤ p ⊥ u·n − γ ≥ 0` (Andersen et al. 2017, section 6). Zero for an ordinary wall.
+    /// Below zero, liquid may run into the wall at up to that speed before it is stopped.
+    pub separation_velocity: f64,
+}
+
+impl<const D: usize> Solid<D> {
+    /// An ordinary separating obstacle.
+    pub fn new(shape: Shape<D>) -> Self {
+        Solid {
+            shape,
+            wall: Wall::Separating,
+            separation_velocity: 0.0,
+        }
+    }
 }
 
 /// The methods a simulation uses.
@@ -127,8 +159,10 @@ pub enum SurfaceMethod {
 /// How pressure is solved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PressureConfig {
-    /// The method.
+    /// The method. A linear one knows no separation: all walls then hold, as slip walls do.
     pub method: PressureMethod,
+    /// Settings of the methods.
+    pub options: MethodOptions,
     /// Largest remaining divergence relative to the largest initial one.
     pub tolerance: f64,
     /// Iterations (or cycles) before giving up.
@@ -138,9 +172,9 @@ pub struct PressureConfig {
 /// A pressure method by name.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PressureMethod {
-    /// `pcg-mic`: conjugate gradients, modified incomplete Cholesky.
-    PcgMic,
-    /// `mg`: red-black Gauss-Seidel multigrid cycles (Karlsson 2014, corrected).
+    /// One of the solver library, linear or separating; `auto` by default.
+    Solver(Method),
+    /// `mg`: red-black Gauss-Seidel multigrid cycles (Karlsson 2014, corrected); linear.
     Mg(MgOptions),
 }
 
@@ -148,8 +182,16 @@ impl PressureMethod {
     /// The method's name in scene files and statistics.
     pub fn name(&self) -> &'static str {
         match self {
-            PressureMethod::PcgMic => "pcg-mic",
+            PressureMethod::Solver(method) => method.as_str(),
             PressureMethod::Mg(_) => "mg",
+        }
+    }
+
+    /// Whether the method cannot let liquid separate from walls.
+    pub fn is_linear(&self) -> bool {
+        match self {
+            PressureMethod::Solver(method) => method.is_linear(),
+            PressureMethod::Mg(_) => true,
         }
     }
 }
@@ -188,7 +230,8 @@ impl Default for MgOptions {
 impl Default for PressureConfig {
     fn default() -> Self {
         PressureConfig {
-            method: PressureMethod::PcgMic,
+            method: PressureMethod::Solver(Method::Auto),
+            options: MethodOptions::default(),
             tolerance: 1e-6,
             max_iterations: 2000,
         }
@@ -210,7 +253,7 @@ impl Default for Scheme {
 }
 
 impl<const D: usize> Setup<D> {
-    /// An empty box on this grid: water, gravity along −y, closed sides.
+    /// An empty box on this grid: water, gravity along −y, closed separating sides.
     pub fn new(grid: Grid<D>) -> Self {
         let mut gravity = [0.0; D];
         gravity[1] = -9.81;
@@ -223,6 +266,7 @@ impl<const D: usize> Setup<D> {
             drains: Vec::new(),
             solids: Vec::new(),
             sides: [[DomainSide::Closed; 2]; D],
+            walls: [[Wall::Separating; 2]; D],
             scheme: Scheme::default(),
         }
     }

@@ -7,7 +7,7 @@ use crate::density::{self, DensityCorrection, DensityStats};
 use crate::diagnostics::{self, Motion};
 use crate::extrapolate::{self, Layers, WallConstraint};
 use crate::occupancy::Occupancy;
-use crate::pressure::{Domain, Projection};
+use crate::pressure::{Contact, Domain, Projection};
 use crate::report::{Observer, SolveReport, Stage, StepError, StepReport};
 use crate::setup::Setup;
 use crate::solids::Solids;
@@ -155,12 +155,13 @@ impl<const D: usize> Simulation<D> {
         observer.enter(Stage::Pressure);
         work.add_acceleration(*gravity, dt);
         let pressure = work.project(grid, solids, state)?;
+        observer.pressure(&work.projection.problem());
 
         observer.enter(Stage::Density);
-        let (stats, density) = work.even_out_density(setup, solids);
+        let (stats, density) = work.even_out_density(setup, solids, state);
 
         observer.enter(Stage::Extrapolate);
-        work.finish_fields(grid, solids, layers, density.is_some());
+        work.finish_fields(grid, solids, state, layers, density.is_some());
         work.check_finite(state, density.is_some())?;
 
         observer.enter(Stage::ToParticles);
@@ -347,8 +348,8 @@ impl<const D: usize> Workspace<D> {
         }
     }
 
-    /// Makes the velocity free of divergence. After a failure the next try starts from zero
-    /// pressure.
+    /// Makes the velocity free of divergence but for what leaves walls. After a failure the
+    /// next try starts from zero pressure.
     fn project(
         &mut self,
         grid: &Grid<D>,
@@ -369,7 +370,11 @@ impl<const D: usize> Workspace<D> {
             solids,
             phi,
         };
-        let reason = match projection.project(&domain, u, known, &mut state.pressure) {
+        let contact = Contact {
+            pressure: &mut state.pressure,
+            separated: &mut state.separated,
+        };
+        let reason = match projection.project(&domain, u, known, contact) {
             Ok(report) if report.residual <= WORST_RESIDUAL => return Ok(report),
             Ok(report) => format!(
                 "{} ended with {} after {} iterations, residual {:.1e}",
@@ -378,6 +383,7 @@ impl<const D: usize> Workspace<D> {
             Err(error) => error.to_string(),
         };
         state.pressure.fill_runs(runs, 0.0);
+        state.separated.fill_runs(runs, 0);
         Err(StepError::Pressure {
             time: state.time,
             step: state.step,
@@ -391,6 +397,7 @@ impl<const D: usize> Workspace<D> {
         &mut self,
         setup: &Setup<D>,
         solids: &Solids<D>,
+        state: &State<D>,
     ) -> (DensityStats, Option<SolveReport>) {
         let Self {
             runs,
@@ -406,11 +413,12 @@ impl<const D: usize> Workspace<D> {
             solids,
             phi,
         };
-        let stats = density::statistics(&domain, occupancy, projection.system().cells());
+        let pressure = &state.pressure;
+        let stats = density::statistics(&domain, occupancy, pressure, projection.system());
         if !setup.scheme.density_correction {
             return (stats, None);
         }
-        let report = density.solve(&domain, occupancy, projection).ok();
+        let report = density.solve(&domain, occupancy, pressure, projection).ok();
         (
             stats,
             report.filter(|report| report.residual <= WORST_RESIDUAL),
@@ -418,18 +426,26 @@ impl<const D: usize> Workspace<D> {
     }
 
     /// Carries velocity and displacement beyond the liquid and stops them at walls.
-    fn finish_fields(&mut self, grid: &Grid<D>, solids: &Solids<D>, layers: Layers, moved: bool) {
-        let wall = WallConstraint::TwoSided;
+    fn finish_fields(
+        &mut self,
+        grid: &Grid<D>,
+        solids: &Solids<D>,
+        state: &State<D>,
+        layers: Layers,
+        moved: bool,
+    ) {
+        let velocity = WallConstraint::Contact(&state.pressure);
         extrapolate::into_air(grid, &self.runs, layers, &mut self.known, &mut self.u);
-        extrapolate::constrain_at_solids(grid, &self.runs, solids, wall, &mut self.u);
+        extrapolate::constrain_at_solids(grid, &self.runs, solids, velocity, &mut self.u);
         if moved {
+            let still = WallConstraint::Closed;
             let DensityCorrection {
                 displacement,
                 known,
                 ..
             } = &mut self.density;
             extrapolate::into_air(grid, &self.runs, layers, known, displacement);
-            extrapolate::constrain_at_solids(grid, &self.runs, solids, wall, displacement);
+            extrapolate::constrain_at_solids(grid, &self.runs, solids, still, displacement);
         }
     }
 
@@ -443,9 +459,9 @@ impl<const D: usize> Workspace<D> {
         for (stage, field) in fields {
             let Some(field) = field else { continue };
             for values in axes::<D>().map(|axis| field.along(axis)) {
-                for (row, runs) in self.runs.iter() {
-                    let line = values.row(row);
-                    let mut points = runs.iter().flat_map(|run| run.range(line.len()));
+                for (row, line) in values.rows() {
+                    let runs = self.runs.in_row(row).iter();
+                    let mut points = runs.flat_map(|run| run.range(line.len()));
                     if let Some(i) = points.find(|&i| !line[i].is_finite()) {
                         return Err(StepError::NotFinite {
                             stage: stage.name(),

@@ -1,11 +1,15 @@
 //! Solids on the grid: signed distance at nodes, open fractions of faces and cells.
 
+mod walls;
+
 use plash_grid::{
     Axis, Cell, CellField, Face, FaceField, Grid, Node, NodeField, Side, Stencil, axes, gradient,
     lerp,
 };
 
-use crate::setup::{DomainSide, Setup};
+use crate::setup::{DomainSide, Setup, Wall};
+pub(crate) use walls::Kind;
+use walls::Walls;
 
 /// Open fractions below this are raised to it, so that a sliver of a face does not make the
 /// pressure system badly conditioned; zero stays zero.
@@ -32,6 +36,8 @@ pub struct Solids<const D: usize> {
     volume: CellField<f64, D>,
     /// Velocity of the solid at each face, m/s.
     velocity: FaceField<f64, D>,
+    /// Which of all that lets liquid go.
+    walls: Walls<D>,
 }
 
 impl<const D: usize> Solids<D> {
@@ -53,6 +59,7 @@ impl<const D: usize> Solids<D> {
         let open = face_fractions(&grid, &phi, &setup.sides);
         let volume = cell_fractions(&grid, &phi);
         let near = near_obstacles(&grid, &phi);
+        let walls = Walls::new(setup, &phi);
         Solids {
             grid,
             sides: setup.sides,
@@ -62,6 +69,7 @@ impl<const D: usize> Solids<D> {
             open,
             volume,
             velocity: FaceField::new(&grid),
+            walls,
         }
     }
 
@@ -98,6 +106,30 @@ impl<const D: usize> Solids<D> {
     /// Whether a domain side is open.
     pub fn is_open(&self, axis: Axis, side: Side) -> bool {
         self.sides[axis.0][side.index()] == DomainSide::Open
+    }
+
+    /// The wall that the cell with this memory index touches, if any: the nearest, if there
+    /// are several.
+    #[inline]
+    pub fn wall_at_cell(&self, index: usize) -> Option<Wall> {
+        self.walls.at_cell(index)
+    }
+
+    /// How fast the obstacle in the cell with this memory index sends liquid away, times its
+    /// area in the cell over that of a face, m/s.
+    #[inline]
+    pub fn release(&self, index: usize) -> f64 {
+        self.walls.release(index)
+    }
+
+    /// The kind of a domain side.
+    pub(crate) fn side_kind(&self, axis: Axis, side: Side) -> Kind {
+        self.walls.side(axis, side)
+    }
+
+    /// The kind of the obstacle at a face.
+    pub(crate) fn kind_at(&self, face: Face<D>) -> Kind {
+        self.walls.at_face(&self.phi, face)
     }
 
     /// Distance to obstacles at a cell centre.
@@ -166,17 +198,15 @@ impl<const D: usize> Solids<D> {
         lerp(self.phi.as_slice(), self.grid.layout().strides(), &stencil)
     }
 
-    /// The unit normal of obstacles at `x`, out of the solid; zero where there is none.
-    pub fn normal(&self, x: [f64; D]) -> [f64; D] {
-        if !self.any {
-            return [0.0; D];
-        }
-        let (_, slope) = gradient(&self.grid, &self.phi, [0.0; D], x);
+    /// Distance to obstacles at `x` and their unit normal there, out of the solid; the normal
+    /// is zero where there is none.
+    pub fn distance_and_normal(&self, x: [f64; D]) -> (f64, [f64; D]) {
+        let (phi, slope) = gradient(&self.grid, &self.phi, [0.0; D], x);
         let norm = slope.iter().map(|s| s * s).sum::<f64>().sqrt();
-        if norm > 1e-12 {
-            slope.map(|s| s / norm)
+        if self.any && norm > 1e-12 {
+            (phi, slope.map(|s| s / norm))
         } else {
-            [0.0; D]
+            (phi, [0.0; D])
         }
     }
 }
@@ -334,12 +364,10 @@ mod tests {
     fn ball<const D: usize>(n: usize) -> Solids<D> {
         let grid = Grid::new([n; D], 1.0 / n as f64, [0.0; D]).unwrap();
         let mut setup = Setup::new(grid);
-        setup.solids.push(Solid {
-            shape: Shape::Sphere {
-                center: [0.5; D],
-                radius: 0.3,
-            },
-        });
+        setup.solids.push(Solid::new(Shape::Sphere {
+            center: [0.5; D],
+            radius: 0.3,
+        }));
         Solids::new(&setup)
     }
 

@@ -20,6 +20,9 @@ pub struct State<const D: usize> {
     pub volume_expected: f64,
     /// The last pressure as `p Δt/ρ`, from which the next solve starts, m²/s.
     pub pressure: CellField<f64, D>,
+    /// 1 at wall cells that had let go of their wall in the last step: the other half of the
+    /// next solve's start.
+    pub separated: CellField<u8, D>,
 }
 
 impl<const D: usize> State<D> {
@@ -32,6 +35,7 @@ impl<const D: usize> State<D> {
             next_id: 0,
             volume_expected: 0.0,
             pressure: CellField::new(grid),
+            separated: CellField::new(grid),
         }
     }
 }

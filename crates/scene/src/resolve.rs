@@ -6,8 +6,8 @@ mod options;
 mod placement;
 mod shapes;
 
-use plash_liquid::Setup;
 use plash_liquid::shape::Rotation;
+use plash_liquid::{Setup, Wall};
 use serde::Serialize;
 
 use crate::diagnostics::{Diagnostic, Report};
@@ -15,6 +15,9 @@ use crate::file::SceneFile;
 use crate::file::reader::{Fields, Item, Sink};
 use crate::memory::{self, Estimate};
 pub(crate) use grid::Domain;
+
+/// Kinds of walls by name.
+const WALLS: [(&str, Wall); 2] = [("separating", Wall::Separating), ("slip", Wall::Slip)];
 
 /// Frames a scene may ask for.
 const MAX_FRAMES: u64 = 1_000_000;
@@ -195,10 +198,14 @@ where
         .get("density")
         .and_then(|v| v.positive())
         .unwrap_or(1000.0);
-    walls(&mut top);
-    let sides = grid::open_sides::<D>(&mut top);
-    let entries = entries::read::<D>(&mut top, up, sink);
-    let scheme = options::scheme(&mut top, sink);
+    let wall = top
+        .get("walls")
+        .and_then(|v| v.choice(&WALLS, &[]))
+        .unwrap_or_default();
+    let (sides, walls) = grid::sides::<D>(&mut top, wall, sink);
+    let entries = entries::read::<D>(&mut top, up, wall, sink);
+    let separating = grid::any_separating(&sides, &walls) || entries.any_separating();
+    let scheme = options::scheme(&mut top, separating, sink);
     let output = options::output(&mut top);
     let render = options::render(&mut top, D, sink);
     top.finish();
@@ -229,6 +236,7 @@ where
         gravity,
         density,
         sides,
+        walls,
         scheme,
         ..entries.into_setup(grid)
     };
@@ -324,12 +332,5 @@ fn gravity<const D: usize>(top: &mut Fields<'_>, up: Up) -> [f64; D] {
             .unwrap_or([0.0; D]),
         Some(g) => g,
         None => [0.0; D],
-    }
-}
-
-/// One kind of wall so far; the key is there so that files can say which they mean.
-fn walls(top: &mut Fields<'_>) {
-    if let Some(item) = top.get("walls") {
-        item.choice(&[("slip", ())], &["separating"]);
     }
 }

@@ -102,9 +102,16 @@ pub const KEYS: &[Key] = &[
     key(
         "",
         "walls",
-        "\"slip\"",
-        "\"slip\"",
+        "\"separating\" or \"slip\"",
+        "\"separating\"",
         "how liquid meets walls and solids",
+    ),
+    key(
+        "",
+        "slip",
+        "list of sides",
+        "[]",
+        "sides of the domain that hold liquid, whatever `walls` says",
     ),
     key(
         "",
@@ -164,6 +171,20 @@ pub const KEYS: &[Key] = &[
     key("drain", "start", "number, s", "0", "when it begins"),
     key("drain", "end", "number, s", "never", "when it ends"),
     key(
+        "solid",
+        "walls",
+        "\"separating\" or \"slip\"",
+        "as at the top",
+        "how liquid meets this solid",
+    ),
+    key(
+        "solid",
+        "separation-velocity",
+        "number, m/s",
+        "0",
+        "speed at which a separating solid sends liquid away",
+    ),
+    key(
         "simulation",
         "transfer",
         "\"flip\", \"pic\" or \"apic\"",
@@ -215,9 +236,16 @@ pub const KEYS: &[Key] = &[
     key(
         "pressure",
         "method",
-        "\"pcg-mic\" or \"mg\"",
-        "\"pcg-mic\"",
+        "a name from the list below",
+        "\"auto\"",
         "the solver",
+    ),
+    key(
+        "pressure",
+        "sub-solver",
+        "\"pcg\", \"gmres\", \"bicgstab\" or \"cr\"",
+        "\"pcg\"",
+        "of `newton`",
     ),
     key(
         "pressure",

@@ -120,12 +120,12 @@ fn errors_at_the_top_show_place_key_and_remedy() {
             "",
         ),
         (
-            "walls = \"separating\"",
+            "slip = [\"up\"]",
             3,
             9,
-            "walls",
-            "not available yet",
-            "`slip`",
+            "slip.0",
+            "not a known slip",
+            "`+y`",
         ),
         (
             "walls = \"sliip\"",
@@ -179,7 +179,7 @@ fn errors_at_the_top_show_place_key_and_remedy() {
             "pcg-mic",
         ),
         (
-            "pressure = { method = \"fas-mg\" }",
+            "pressure = { method = \"reduced\" }",
             3,
             23,
             "pressure.method",

@@ -70,6 +70,7 @@ fn every_key_reaches_the_setup() {
         density = 900
         walls = "slip"
         open = ["+y", "-x"]
+        slip = ["-y"]
         [[source]]
         sphere = { center = [0, 0.5], radius = 0.1 }
         velocity = [0, 1]

@@ -32,6 +32,9 @@ pub struct Csr {
     values: Vec<f64>,
 }
 
+/// The arrays of a matrix: row starts, columns, values.
+pub(crate) type Parts = (Vec<u32>, Vec<u32>, Vec<f64>);
+
 /// Why three arrays are not a matrix.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
@@ -121,6 +124,12 @@ impl Csr {
         (&self.columns[range.clone()], &self.values[range])
     }
 
+    /// The values of row `i`, to be changed in place. They must stay finite.
+    pub(crate) fn row_values_mut(&mut self, i: usize) -> &mut [f64] {
+        let range = self.row_starts[i] as usize..self.row_starts[i + 1] as usize;
+        &mut self.values[range]
+    }
+
     /// `Aᵢⱼ`, zero where nothing is stored.
     pub fn get(&self, i: usize, j: usize) -> f64 {
         let (columns, values) = self.row(i);
@@ -139,6 +148,53 @@ impl Csr {
                 .zip(values)
                 .all(|(&j, &value)| (value - self.get(j as usize, i)).abs() <= bound)
         })
+    }
+
+    /// The matrix with the rows and columns of `separated` unknowns replaced by their diagonal
+    /// entries, written into the memory of `parts`.
+    pub(crate) fn principal(&self, separated: &[bool], parts: Parts) -> Csr {
+        self.rewritten(parts, |i, j, value| {
+            (i == j || !(separated[i] || separated[j])).then_some(value)
+        })
+    }
+
+    /// The matrix with the diagonal entries of `separated` unknowns multiplied by
+    /// `1 + penalty`, written into the memory of `parts`.
+    pub(crate) fn penalised(&self, separated: &[bool], penalty: f64, parts: Parts) -> Csr {
+        self.rewritten(parts, |i, j, value| {
+            Some(if i == j && separated[i] {
+                value + penalty * value
+            } else {
+                value
+            })
+        })
+    }
+
+    /// The matrix of those entries that `entry(row, column, value)` keeps, as it gives them.
+    fn rewritten(
+        &self,
+        (mut row_starts, mut columns, mut values): Parts,
+        entry: impl Fn(usize, usize, f64) -> Option<f64>,
+    ) -> Csr {
+        row_starts.clear();
+        columns.clear();
+        values.clear();
+        row_starts.push(0);
+        for i in 0..self.rows() {
+            let (row_columns, row_values) = self.row(i);
+            for (&j, &value) in row_columns.iter().zip(row_values) {
+                if let Some(value) = entry(i, j as usize, value) {
+                    columns.push(j);
+                    values.push(value);
+                }
+            }
+            row_starts.push(columns.len() as u32);
+        }
+        Csr {
+            row_starts,
+            columns,
+            values,
+        }
     }
 
     /// Gives back `(row_starts, columns, values)`, so that the next matrix may use their memory.
@@ -168,6 +224,17 @@ impl Csr {
                     .map(|(&j, value)| value * x[j as usize])
                     .sum(),
             };
+        }
+    }
+}
+
+impl Default for Csr {
+    /// The matrix without rows.
+    fn default() -> Csr {
+        Csr {
+            row_starts: vec![0],
+            columns: Vec::new(),
+            values: Vec::new(),
         }
     }
 }

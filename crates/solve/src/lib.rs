@@ -29,6 +29,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Complementarity
+//!
+//! A [`Problem`] may also say that some unknowns cannot be negative, and that where they are zero
+//! their equation need only hold in one direction: `0 ≤ x ⊥ A x − b ≥ 0`. The methods for such
+//! problems are in [`lcp`]; each is a struct that owns its memory. [`Solver`] knows all methods,
+//! linear ones too, by name ([`Method`]), sorts out singular components, and with
+//! [`Method::Auto`] falls back from one to the next. The other Krylov methods are in [`krylov`].
+//!
 //! # What they promise
 //!
 //! * **The residual is true.** [`Outcome::residual`] is `max|b − A x|` of the vector returned,
@@ -49,6 +57,11 @@
 //! an `Operator` that masks its active set.
 
 mod csr;
+pub mod galerkin;
+pub mod krylov;
+pub mod lattice;
+pub mod lcp;
+mod method;
 mod mic;
 mod null_space;
 mod operator;
@@ -60,6 +73,7 @@ mod triangular;
 pub mod vector;
 
 pub use csr::{Csr, MatrixError};
+pub use method::{Method, MethodOptions, Solved, Solver, SubSolver, UnknownName};
 pub use mic::{Mic0, Mic0Options};
 pub use null_space::NullSpace;
 pub use operator::Operator;

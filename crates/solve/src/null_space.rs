@@ -64,6 +64,11 @@ impl NullSpace {
         self.bound
     }
 
+    /// The indices of each set, in increasing order.
+    pub fn sets(&self) -> impl Iterator<Item = impl Iterator<Item = usize> + Clone + '_> + '_ {
+        self.sets.iter().map(Set::indices)
+    }
+
     /// `v ← v − mean(v)` over each set.
     ///
     /// # Panics
@@ -100,6 +105,14 @@ impl Set {
         })
     }
 
+    fn indices(&self) -> impl Iterator<Item = usize> + Clone + '_ {
+        let (run, scattered) = match self {
+            Set::Run(range) => (range.clone(), &[][..]),
+            Set::Scattered(indices) => (0..0, indices.as_slice()),
+        };
+        run.chain(scattered.iter().map(|&i| i as usize))
+    }
+
     fn bound(&self) -> usize {
         match self {
             Set::Run(range) => range.end,
@@ -119,6 +132,13 @@ mod tests {
         let mut v = [10.0, 1.0, 20.0, 3.0, 4.0, 5.0, 9.0, 30.0];
         null_space.project(&mut v);
         assert_eq!(v, [10.0, -1.0, 20.0, 1.0, -2.0, -1.0, 3.0, 30.0]);
+    }
+
+    #[test]
+    fn sets_list_their_indices_in_order() {
+        let null_space = NullSpace::new(vec![vec![3, 1], vec![], vec![6, 4, 5]]);
+        let sets: Vec<Vec<usize>> = null_space.sets().map(Iterator::collect).collect();
+        assert_eq!(sets, [vec![1, 3], vec![4, 5, 6]]);
     }
 
     #[test]

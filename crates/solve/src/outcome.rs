@@ -126,6 +126,20 @@ pub enum SolveError {
         /// The iteration, from 0; bad input is found in iteration 0.
         iteration: usize,
     },
+    /// A geometric method was asked to solve a problem without places.
+    #[error(
+        "{method} needs to know where the unknowns lie on a lattice; without places use pi-pcg, \
+         newton, mprgp or pcg-mic"
+    )]
+    NeedsPlaces {
+        /// The name of the method.
+        method: &'static str,
+    },
+    /// The matrix couples other than next neighbours on the lattice, or with the wrong sign.
+    #[error(
+        "the matrix does not couple next neighbours on a lattice alone; use pi-mg, tnnmg or pi-pcg"
+    )]
+    NotOnLattice,
     /// Vectors, matrix, preconditioner and null space do not fit.
     #[error("the {quantity} has {found} entries, the matrix {expected} rows")]
     Shape {

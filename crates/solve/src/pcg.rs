@@ -37,11 +37,11 @@ pub struct Pcg {
 }
 
 /// A recurrence this far below the right-hand side says nothing more about the true residual.
-const ROUNDING_FLOOR: f64 = 0.01 * f64::EPSILON;
+pub(crate) const ROUNDING_FLOOR: f64 = 0.01 * f64::EPSILON;
 
 /// A right-hand side that the projection reduces by this factor was in the null space but for
 /// rounding errors.
-const NULL_SPACE_NOISE: f64 = 16.0 * f64::EPSILON;
+pub(crate) const NULL_SPACE_NOISE: f64 = 16.0 * f64::EPSILON;
 
 impl Pcg {
     /// A solver that has not met a problem yet.
@@ -232,7 +232,7 @@ impl<A: ?Sized, M: Preconditioner + ?Sized> System<'_, A, M> {
 }
 
 /// `projected ← b` off the null space, returning its max norm.
-fn project_copy(null_space: &NullSpace, b: &[f64], projected: &mut Vec<f64>) -> f64 {
+pub(crate) fn project_copy(null_space: &NullSpace, b: &[f64], projected: &mut Vec<f64>) -> f64 {
     projected.clear();
     projected.extend_from_slice(b);
     null_space.project(projected);
@@ -258,7 +258,11 @@ fn verdict(
     }
 }
 
-fn finite(value: f64, quantity: &'static str, iteration: usize) -> Result<f64, SolveError> {
+pub(crate) fn finite(
+    value: f64,
+    quantity: &'static str,
+    iteration: usize,
+) -> Result<f64, SolveError> {
     if value.is_finite() {
         Ok(value)
     } else {
@@ -269,7 +273,7 @@ fn finite(value: f64, quantity: &'static str, iteration: usize) -> Result<f64, S
     }
 }
 
-fn check_shapes(
+pub(crate) fn check_shapes(
     expected: usize,
     preconditioner: Option<usize>,
     null_space: &NullSpace,

@@ -15,7 +15,6 @@ use crate::vector;
 ///
 /// With nothing constrained this is the linear system `A x = b`. `A` is symmetric and positive
 /// (semi)definite; `null_space` names the constants it cannot see.
-#[derive(Clone, Copy)]
 pub struct Problem<'a, A: ?Sized = Csr> {
     /// The matrix.
     pub a: &'a A,
@@ -28,6 +27,15 @@ pub struct Problem<'a, A: ?Sized = Csr> {
     /// Where the unknowns lie on a lattice, for the methods that ask.
     pub places: Option<Places<'a>>,
 }
+
+// By hand, since a problem is as easily copied whether or not its matrix is.
+impl<A: ?Sized> Clone for Problem<'_, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A: ?Sized> Copy for Problem<'_, A> {}
 
 /// Where unknowns lie: integer coordinates on a regular lattice of two or three dimensions.
 #[derive(Clone, Copy, Debug)]
@@ -136,6 +144,18 @@ pub struct Solution {
 }
 
 impl Solution {
+    /// The solution `x = 0` of a problem whose right-hand side is zero: nothing to do.
+    pub(crate) fn of_zero() -> Solution {
+        Solution {
+            status: Status::Converged,
+            iterations: 0,
+            outer_iterations: 0,
+            residual: 0.0,
+            initial_residual: 0.0,
+            separated: 0,
+        }
+    }
+
     /// Whether the tolerance was met.
     pub fn converged(&self) -> bool {
         self.status == Status::Converged

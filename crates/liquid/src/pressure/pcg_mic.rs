@@ -9,15 +9,14 @@ use super::System;
 pub struct PcgMic {
     pcg: Pcg,
     factor: Option<Mic0>,
+    /// Whether the factor is that of the system at hand.
+    fresh: bool,
 }
 
 impl PcgMic {
-    /// Factors the system's matrix.
-    pub fn prepare<const D: usize>(&mut self, system: &System<D>) {
-        match &mut self.factor {
-            Some(factor) => factor.refactor(system.matrix()),
-            None => self.factor = Some(Mic0::new(system.matrix(), Mic0Options::default())),
-        }
+    /// Says that the next solve is of another matrix.
+    pub fn forget(&mut self) {
+        self.fresh = false;
     }
 
     /// Solves `A x = rhs` from the guess in `x`.
@@ -34,9 +33,16 @@ impl PcgMic {
             max_iterations,
             ..Tolerance::default()
         };
-        let factor = self
-            .factor
-            .get_or_insert_with(|| Mic0::new(system.matrix(), Mic0Options::default()));
+        let factor = match &mut self.factor {
+            Some(factor) => {
+                if !self.fresh {
+                    factor.refactor(system.matrix());
+                }
+                factor
+            }
+            none => none.insert(Mic0::new(system.matrix(), Mic0Options::default())),
+        };
+        self.fresh = true;
         self.pcg.solve(
             system.matrix(),
             factor,

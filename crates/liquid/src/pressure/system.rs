@@ -1,9 +1,10 @@
 //! The pressure system: unknowns, matrix, pockets, and the gradient that goes with it.
 
 use plash_grid::{Axis, Cell, CellField, FaceField, Grid, Runs, Side, axes};
-use plash_solve::{Csr, NullSpace, SolveError};
+use plash_solve::{Csr, NullSpace, Operator, Places, Problem, SolveError};
 
 use super::Domain;
+use crate::setup::Wall;
 
 /// The free surface may not come closer to a cell centre than this many cells: as `θ → 0`
 /// the diagonal grows without bound.
@@ -30,6 +31,12 @@ pub struct System<const D: usize> {
     matrix: Csr,
     /// Whether each unknown has an air neighbour.
     airy: Vec<bool>,
+    /// Whether each unknown is beside a separating wall.
+    constrained: Vec<bool>,
+    /// Whether any is.
+    separates: bool,
+    /// Lattice coordinates of the unknowns.
+    places: Vec<[i32; 3]>,
     null_space: NullSpace,
     pockets: usize,
     wall_cells: usize,
@@ -45,6 +52,9 @@ impl<const D: usize> System<D> {
             cells: Vec::new(),
             matrix: empty_matrix(),
             airy: Vec::new(),
+            constrained: Vec::new(),
+            separates: false,
+            places: Vec::new(),
             null_space: NullSpace::none(),
             pockets: 0,
             wall_cells: 0,
@@ -76,6 +86,38 @@ impl<const D: usize> System<D> {
         self.wall_cells
     }
 
+    /// Whether each unknown is beside a separating wall, where it may not be negative; empty
+    /// if none is.
+    pub fn constrained(&self) -> &[bool] {
+        if self.separates {
+            &self.constrained
+        } else {
+            &[]
+        }
+    }
+
+    /// The problem with this right-hand side, as solvers take it.
+    pub fn problem<'a>(&'a self, rhs: &'a [f64]) -> Problem<'a> {
+        Problem {
+            a: &self.matrix,
+            b: rhs,
+            constrained: self.constrained(),
+            null_space: &self.null_space,
+            places: Some(Places {
+                dimensions: D,
+                at: &self.places,
+            }),
+        }
+    }
+
+    /// Whether the cell with this memory index is an unknown beside a separating wall that is
+    /// not pressed against it by the pressure `q`: it has let go, or may.
+    #[inline]
+    pub fn is_loose(&self, q: &CellField<f64, D>, index: usize) -> bool {
+        let number = self.number.as_slice()[index];
+        number != NONE && self.constrained[number as usize] && q.as_slice()[index] <= 0.0
+    }
+
     /// Whether the cell with this memory index is an unknown.
     #[inline]
     pub fn is_unknown(&self, index: usize) -> bool {
@@ -85,6 +127,7 @@ impl<const D: usize> System<D> {
     /// Numbers the unknowns and builds the matrix.
     pub fn assemble(&mut self, domain: &Domain<'_, D>) -> Result<(), SolveError> {
         self.number_unknowns(domain);
+        self.find_walls(domain);
         self.build_matrix(domain)?;
         self.find_pockets();
         Ok(())
@@ -114,6 +157,22 @@ impl<const D: usize> System<D> {
         }
     }
 
+    fn find_walls(&mut self, domain: &Domain<'_, D>) {
+        let layout = domain.grid.layout();
+        self.constrained.clear();
+        self.places.clear();
+        self.wall_cells = 0;
+        for &cell in &self.cells {
+            let wall = domain.solids.wall_at_cell(cell as usize);
+            self.wall_cells += usize::from(wall.is_some());
+            self.constrained.push(wall == Some(Wall::Separating));
+            let mut place = [0; 3];
+            place[..D].copy_from_slice(&layout.at(cell as usize));
+            self.places.push(place);
+        }
+        self.separates = self.constrained.contains(&true);
+    }
+
     fn build_matrix(&mut self, domain: &Domain<'_, D>) -> Result<(), SolveError> {
         let last = std::mem::replace(&mut self.matrix, empty_matrix());
         let (mut starts, mut columns, mut values) = last.into_parts();
@@ -121,7 +180,6 @@ impl<const D: usize> System<D> {
         columns.clear();
         values.clear();
         self.airy.clear();
-        self.wall_cells = 0;
         starts.push(0);
         for &cell in &self.cells {
             let index = cell as usize;
@@ -131,7 +189,6 @@ impl<const D: usize> System<D> {
                 values.push(value);
             }
             self.airy.push(row.airy);
-            self.wall_cells += usize::from(row.at_wall);
             starts.push(columns.len() as u32);
         }
         // The structure is right by construction; what can go wrong is a φ that is no number.
@@ -159,7 +216,6 @@ impl<const D: usize> System<D> {
             };
             let face = if side == Side::Lo { index } else { other };
             let w = domain.solids.open().slices()[a][face];
-            row.at_wall |= w < 1.0;
             if w == 0.0 {
                 return;
             }
@@ -218,7 +274,7 @@ impl<const D: usize> System<D> {
     }
 
     /// The right-hand side `−Δx² b`: minus the divergence of the velocity `u` of liquid and
-    /// solid through each cell.
+    /// solid through each cell, and what separating walls send away.
     pub fn divergence_rhs(
         &self,
         domain: &Domain<'_, D>,
@@ -238,7 +294,7 @@ impl<const D: usize> System<D> {
                 let flux = |f: usize| open[a][f] * u[a][f] + (1.0 - open[a][f]) * solid[a][f];
                 divergence += flux(index + strides[a]) - flux(index);
             }
-            -dx * divergence
+            dx * (domain.solids.release(index) - divergence)
         }));
     }
 
@@ -246,6 +302,44 @@ impl<const D: usize> System<D> {
     pub fn gather(&self, field: &CellField<f64, D>, values: &mut Vec<f64>) {
         values.clear();
         values.extend(self.cells.iter().map(|&c| field.as_slice()[c as usize]));
+    }
+
+    /// Reads one flag per unknown from a field.
+    pub fn gather_flags(&self, field: &CellField<u8, D>, flags: &mut Vec<bool>) {
+        flags.clear();
+        flags.extend(
+            self.cells
+                .iter()
+                .map(|&c| field.as_slice()[c as usize] != 0),
+        );
+    }
+
+    /// Finds the unknowns that have let go of their wall in a solution `q`: those whose
+    /// divergence exceeds what their pressure is worth, `(A q − rhs)_i > A_ii q_i`. Taken from
+    /// the solution, so that all methods mean the same by it. Returns their number.
+    pub fn find_separated(&self, rhs: &[f64], q: &[f64], flags: &mut Vec<bool>) -> usize {
+        flags.clear();
+        flags.resize(self.cells.len(), false);
+        let mut count = 0;
+        for (i, flag) in flags.iter_mut().enumerate() {
+            if !self.constrained[i] {
+                continue;
+            }
+            let (columns, values) = self.matrix.row(i);
+            let entries = columns.iter().zip(values);
+            let product: f64 = entries.map(|(&j, v)| v * q[j as usize]).sum();
+            *flag = product - rhs[i] > self.matrix.diagonal(i) * q[i];
+            count += usize::from(*flag);
+        }
+        count
+    }
+
+    /// Writes one flag per unknown to a field, zero at all other cells of `runs`.
+    pub fn scatter_flags(&self, runs: &Runs<D>, flags: &[bool], field: &mut CellField<u8, D>) {
+        field.fill_runs(runs, 0);
+        for (&c, &flag) in self.cells.iter().zip(flags) {
+            field.as_mut_slice()[c as usize] = u8::from(flag);
+        }
     }
 
     /// Writes the unknowns to a field, zero at all other cells of `runs`.
@@ -284,7 +378,6 @@ struct MatrixRow {
     entries: [(u32, f64); 7],
     count: usize,
     airy: bool,
-    at_wall: bool,
 }
 
 impl MatrixRow {

@@ -1,11 +1,12 @@
 //! What several tests need: grids, fields by formula, runs of a simulation.
 
 use plash_grid::{CellField, FaceField, Grid, Runs, axes};
-use plash_liquid::pressure::{Domain, Projection};
+use plash_liquid::pressure::{Contact, Domain, Projection};
 use plash_liquid::shape::Shape;
 use plash_liquid::solids::Solids;
 use plash_liquid::{
-    LiquidVolume, PressureConfig, Setup, Simulation, Solid, SolveReport, State, StepReport,
+    LiquidVolume, PressureConfig, PressureMethod, Setup, Simulation, Solid, SolveReport, State,
+    StepReport,
 };
 
 /// Standard gravity as the references take it, m/s².
@@ -30,9 +31,7 @@ pub fn around<const D: usize>(hollow: Shape<D>) -> Solid<D> {
         min: [-10.0; D],
         max: [10.0; D],
     };
-    Solid {
-        shape: Shape::Subtract(Box::new(everything), vec![hollow]),
-    }
+    Solid::new(Shape::Subtract(Box::new(everything), vec![hollow]))
 }
 
 /// A number in −1..1, the same for the same `n`.
@@ -74,14 +73,27 @@ pub struct Projected<const D: usize> {
     pub known: FaceField<u8, D>,
     /// `p Δt/ρ`.
     pub q: CellField<f64, D>,
+    /// 1 at wall cells that have let go.
+    pub separated: CellField<u8, D>,
     /// Whether each cell is an unknown.
     pub wet: CellField<u8, D>,
     /// How the solve went.
     pub report: SolveReport,
 }
 
-/// Projects `u` once, solved as far as rounding allows.
+/// Projects `u` once by the default method, solved as far as rounding allows.
 pub fn project<const D: usize>(
+    solids: &Solids<D>,
+    phi: &CellField<f64, D>,
+    u: FaceField<f64, D>,
+    grid: &Grid<D>,
+) -> Projected<D> {
+    project_by(PressureConfig::default().method, solids, phi, u, grid)
+}
+
+/// Projects `u` once by a method, solved as far as rounding allows.
+pub fn project_by<const D: usize>(
+    method: PressureMethod,
     solids: &Solids<D>,
     phi: &CellField<f64, D>,
     u: FaceField<f64, D>,
@@ -95,6 +107,7 @@ pub fn project<const D: usize>(
         phi,
     };
     let config = PressureConfig {
+        method,
         tolerance: 1e-12,
         max_iterations: 5000,
         ..PressureConfig::default()
@@ -103,8 +116,13 @@ pub fn project<const D: usize>(
     let mut u = u;
     let mut known = FaceField::new(grid);
     let mut q = CellField::new(grid);
+    let mut separated = CellField::new(grid);
+    let contact = Contact {
+        pressure: &mut q,
+        separated: &mut separated,
+    };
     let report = projection
-        .project(&domain, &mut u, &mut known, &mut q)
+        .project(&domain, &mut u, &mut known, contact)
         .expect("the projection solves");
     let mut wet = CellField::new(grid);
     for &cell in projection.system().cells() {
@@ -114,6 +132,7 @@ pub fn project<const D: usize>(
         u,
         known,
         q,
+        separated,
         wet,
         report,
     }

@@ -178,7 +178,7 @@ fn nothing_to_simulate_is_fine<const D: usize>(solid: bool) {
             max: [2.0; D],
         };
         setup.liquids.push(still(everything.clone()));
-        setup.solids.push(Solid { shape: everything });
+        setup.solids.push(Solid::new(everything));
     }
     let mut simulation = Simulation::new(setup);
     for _ in 0..3 {

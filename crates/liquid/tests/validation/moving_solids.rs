@@ -56,7 +56,7 @@ fn a_turning_drum_keeps_its_liquid_turning_3d() {
 fn speed_around_a_spinning_ball<const D: usize>(n: usize) -> f64 {
     let grid = unit_grid::<D>(n);
     let mut setup = Setup::new(grid);
-    setup.solids.push(Solid { shape: ball(0.3) });
+    setup.solids.push(Solid::new(ball(0.3)));
     let mut solids = Solids::new(&setup);
     *solids.velocity_mut() = at_faces(&grid, |x| {
         let inside = ball::<D>(0.3 + 2.0 * grid.dx()).distance(x) < 0.0;
@@ -121,12 +121,10 @@ fn a_block_displaces_its_volume<const D: usize>(n: usize) {
     let grid = unit_grid::<D>(n);
     let mut setup = Setup::new(grid);
     let (front, speed, rows) = (0.237, 0.4, n / 2);
-    setup.solids.push(Solid {
-        shape: Shape::Plane {
-            point: [front; D],
-            normal: std::array::from_fn(|a| if a == 0 { 1.0 } else { 0.0 }),
-        },
-    });
+    setup.solids.push(Solid::new(Shape::Plane {
+        point: [front; D],
+        normal: std::array::from_fn(|a| if a == 0 { 1.0 } else { 0.0 }),
+    }));
     let mut solids = Solids::new(&setup);
     for face in grid.faces(Axis::X) {
         if face.position(&grid)[0] < front + grid.dx() {

@@ -22,12 +22,10 @@ impl<const D: usize> Scene<D> {
         let grid = unit_grid::<D>(n);
         let mut setup = Setup::new(grid);
         setup.sides[0][1] = DomainSide::Open;
-        setup.solids.push(Solid {
-            shape: Shape::Sphere {
-                center: [0.43; D],
-                radius: 0.21,
-            },
-        });
+        setup.solids.push(Solid::new(Shape::Sphere {
+            center: [0.43; D],
+            radius: 0.21,
+        }));
         let phi = at_cells(&grid, |x| {
             x[1] - 0.61 - 0.08 * (7.0 * x[0] + x[D - 1]).sin()
         });

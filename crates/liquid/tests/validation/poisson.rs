@@ -41,7 +41,7 @@ fn solve<const D: usize>(n: usize, place: usize) -> Errors {
     let center = center(place);
     let ball = |radius| Shape::Sphere { center, radius };
     let mut setup = Setup::new(grid);
-    setup.solids.push(Solid { shape: ball(INNER) });
+    setup.solids.push(Solid::new(ball(INNER)));
     let mut solids = Solids::new(&setup);
     let drift: [f64; D] = std::array::from_fn(|a| [0.3, -0.2, 0.1][a]);
     *solids.velocity_mut() = at_faces(&grid, |_| drift);

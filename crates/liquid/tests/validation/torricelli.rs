@@ -8,9 +8,7 @@ const WALL: f64 = 0.55;
 const FLOOR: f64 = 0.125;
 
 fn slab(min: [f64; 2], max: [f64; 2]) -> Solid<2> {
-    Solid {
-        shape: Shape::Box { min, max },
-    }
+    Solid::new(Shape::Box { min, max })
 }
 
 /// A tank on the left with a slit in its right wall; beyond, the jet falls freely and leaves

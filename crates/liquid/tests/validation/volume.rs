@@ -19,12 +19,10 @@ fn dam_with_ball<const D: usize>(n: usize) -> Setup<D> {
     }));
     let mut center = [0.5; D];
     (center[0], center[1]) = (1.2, 0.2);
-    setup.solids.push(Solid {
-        shape: Shape::Sphere {
-            center,
-            radius: 0.2,
-        },
-    });
+    setup.solids.push(Solid::new(Shape::Sphere {
+        center,
+        radius: 0.2,
+    }));
     setup
 }
 

@@ -30,6 +30,10 @@ macro_rules! scenes {
 const GALLERY: &[GalleryScene] = scenes![
     "dam-break",
     "dam-break-2d",
+    "sphere3d",
+    "throw",
+    "throw-2d",
+    "ceiling",
     "drop",
     "drop-2d",
     "fountain",
@@ -41,6 +45,11 @@ const GALLERY: &[GalleryScene] = scenes![
     "tank-at-rest",
     "tilted-box-2d",
     "sealed-tank",
+    "circle2d",
+    "square2d",
+    "maze2d",
+    "cuboid3d",
+    "two-spheres3d",
     "halfdisc2d",
     "martin-moyce",
 ];
@@ -82,6 +91,7 @@ frames = 48
 # fps = 24
 # up = "y"                   # or "z"
 # gravity = 9.81             # downwards; or a vector
+# walls = "separating"       # or "slip": liquid stays on walls and solids
 # open = []                  # sides that let liquid out, as ["+x", "+y"]
 
 # Liquid at the start: a column on the left.
@@ -121,6 +131,6 @@ sphere = { center = [1.2, 0.15, 0.5], radius = 0.15 }
 # seed = 0
 
 # [pressure]
-# method = "pcg-mic"         # or "mg"
+# method = "auto"            # or "fas-mg", "pi-pcg", "newton" and others
 # tolerance = 1e-6
 "#;

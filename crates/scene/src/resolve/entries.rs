@@ -2,11 +2,11 @@
 
 use plash_grid::Grid;
 use plash_liquid::shape::Rotation;
-use plash_liquid::{Drain, LiquidVolume, Setup, Solid, Source};
+use plash_liquid::{Drain, LiquidVolume, Setup, Solid, Source, Wall};
 
-use super::Up;
 use super::shapes::{self, Turn};
-use crate::diagnostics::Origin;
+use super::{Up, WALLS};
+use crate::diagnostics::{Diagnostic, Origin};
 use crate::file::reader::{Fields, Item, Sink};
 
 /// Speeds beyond are slips of the pen, m/s.
@@ -28,6 +28,12 @@ pub(crate) struct Entries<const D: usize> {
 }
 
 impl<const D: usize> Entries<D> {
+    /// Whether any solid lets liquid go.
+    pub(crate) fn any_separating(&self) -> bool {
+        let mut solids = self.solids.iter();
+        solids.any(|placed| placed.what.wall == Wall::Separating)
+    }
+
     pub(crate) fn into_setup(self, grid: Grid<D>) -> Setup<D> {
         fn bare<T>(placed: Vec<Placed<T>>) -> Vec<T> {
             placed.into_iter().map(|placed| placed.what).collect()
@@ -42,8 +48,13 @@ impl<const D: usize> Entries<D> {
     }
 }
 
-/// Reads all entries.
-pub(crate) fn read<const D: usize>(top: &mut Fields<'_>, up: Up, sink: &Sink) -> Entries<D>
+/// Reads all entries. Solids are of the kind `wall` unless they say otherwise.
+pub(crate) fn read<const D: usize>(
+    top: &mut Fields<'_>,
+    up: Up,
+    wall: Wall,
+    sink: &Sink,
+) -> Entries<D>
 where
     Rotation<D>: Turn,
 {
@@ -71,8 +82,13 @@ where
             Some(Drain { shape, start, end })
         }),
         solids: each(top, "solid", |fields| {
-            let shape = shape(fields, &[])?;
-            Some(Solid { shape })
+            let (wall, separation_velocity) = solid_wall(fields, wall, sink);
+            let shape = shape(fields, &["walls", "separation-velocity"])?;
+            Some(Solid {
+                shape,
+                wall,
+                separation_velocity,
+            })
         }),
     }
 }
@@ -121,6 +137,34 @@ fn velocity<const D: usize>(fields: &mut Fields<'_>) -> [f64; D] {
             .unwrap_or([0.0; D]),
         velocity => velocity.unwrap_or([0.0; D]),
     }
+}
+
+/// Reads `walls` and `separation-velocity` of a solid.
+fn solid_wall(fields: &mut Fields<'_>, default: Wall, sink: &Sink) -> (Wall, f64) {
+    let wall = fields
+        .get("walls")
+        .and_then(|v| v.choice(&WALLS, &[]))
+        .unwrap_or(default);
+    let Some(item) = fields.get("separation-velocity") else {
+        return (wall, 0.0);
+    };
+    let speed = match item.number() {
+        Some(speed) if speed < 0.0 => item.fail(
+            "liquid cannot be sent into a solid",
+            "a separation velocity is above zero and points off the wall",
+        ),
+        Some(speed) if speed > MAX_SPEED => item.fail(
+            format!("faster than {MAX_SPEED:e} m/s"),
+            "velocities are in m/s",
+        ),
+        speed => speed,
+    };
+    if wall == Wall::Slip {
+        let message = "has no effect: only separating walls use it";
+        sink.push(Diagnostic::warning(item.key_origin(), item.key(), message));
+        return (wall, 0.0);
+    }
+    (wall, speed.unwrap_or(0.0))
 }
 
 /// Reads `start` and `end`, in seconds.

@@ -1,7 +1,7 @@
 //! The domain: its cells and its sides.
 
 use plash_grid::Grid;
-use plash_liquid::DomainSide;
+use plash_liquid::{DomainSide, Wall};
 
 use crate::diagnostics::{Diagnostic, Origin};
 use crate::file::reader::{Fields, Item, Sink};
@@ -140,22 +140,56 @@ fn warn_if_rounded<const D: usize>(
     sink.push(Diagnostic::warning(item.origin(), item.key(), message).help(help));
 }
 
-/// Reads `open`: a side or a list of sides.
-pub(crate) fn open_sides<const D: usize>(top: &mut Fields<'_>) -> [[DomainSide; 2]; D] {
+/// Reads which sides are open and what kind of walls the others are: all as `wall` says but
+/// those listed in `slip`.
+pub(crate) fn sides<const D: usize>(
+    top: &mut Fields<'_>,
+    wall: Wall,
+    sink: &Sink,
+) -> ([[DomainSide; 2]; D], [[Wall; 2]; D]) {
     let mut sides = [[DomainSide::Closed; 2]; D];
-    let Some(item) = top.get("open") else {
-        return sides;
-    };
+    for (_, [axis, end]) in listed::<D>(top, "open") {
+        sides[axis][end] = DomainSide::Open;
+    }
+    let mut walls = [[wall; 2]; D];
+    for (item, [axis, end]) in listed::<D>(top, "slip") {
+        walls[axis][end] = Wall::Slip;
+        if sides[axis][end] == DomainSide::Open {
+            let message = "has no effect: the side is open";
+            sink.push(Diagnostic::warning(item.origin(), item.key(), message));
+        }
+    }
+    (sides, walls)
+}
+
+/// Whether any wall of the domain lets liquid go.
+pub(crate) fn any_separating<const D: usize>(
+    sides: &[[DomainSide; 2]; D],
+    walls: &[[Wall; 2]; D],
+) -> bool {
+    let pairs = sides.iter().flatten().zip(walls.iter().flatten());
+    pairs
+        .into_iter()
+        .any(|pair| pair == (&DomainSide::Closed, &Wall::Separating))
+}
+
+/// The sides that a key names, one or a list: axis, and 0 for the low or 1 for the high end.
+fn listed<'a, const D: usize>(
+    top: &mut Fields<'a>,
+    key: &'static str,
+) -> Vec<(Item<'a>, [usize; 2])> {
     let names: Vec<(&str, [usize; 2])> = (0..D)
         .flat_map(|a| [(SIDES[a][0], [a, 0]), (SIDES[a][1], [a, 1])])
         .collect();
-    let items = if item.is_list() {
-        item.list("a list of sides").unwrap_or_default()
-    } else {
-        vec![item]
+    let items = match top.get(key) {
+        Some(item) if item.is_list() => item.list("a list of sides").unwrap_or_default(),
+        item => item.into_iter().collect(),
     };
-    for [axis, end] in items.iter().filter_map(|item| item.choice(&names, &[])) {
-        sides[axis][end] = DomainSide::Open;
-    }
-    sides
+    items
+        .into_iter()
+        .filter_map(|item| {
+            let side = item.choice(&names, &[])?;
+            Some((item, side))
+        })
+        .collect()
 }

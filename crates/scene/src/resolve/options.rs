@@ -1,14 +1,15 @@
 //! The tables of settings: `[simulation]`, `[pressure]`, `[output]`, `[render]`.
 
 use plash_liquid::{
-    Cycle, MgOptions, PressureConfig, PressureMethod, Scheme, SurfaceMethod, Transfer,
+    Cycle, Method, MethodOptions, MgOptions, PressureConfig, PressureMethod, Scheme, SubSolver,
+    SurfaceMethod, Transfer,
 };
 
 use super::{OutputOptions, RenderOptions};
 use crate::diagnostics::Diagnostic;
 use crate::file::reader::{Fields, Item, Sink};
 
-/// Transfers, surfaces and methods by name, and those that are planned.
+/// Transfers, surfaces and cycles by name, and methods that are planned.
 const TRANSFERS: [(&str, Kind); 3] = [
     ("flip", Kind::Flip),
     ("pic", Kind::Pic),
@@ -19,11 +20,7 @@ const SURFACES: [(&str, SurfaceMethod); 3] = [
     ("zhu-bridson", SurfaceMethod::ZhuBridson),
     ("marker", SurfaceMethod::Marker),
 ];
-const METHODS: [(&str, Method); 2] = [("pcg-mic", Method::PcgMic), ("mg", Method::Mg)];
-const PLANNED_METHODS: [&str; 13] = [
-    "mgpcg", "reduced", "fas-mg", "pi-pcg", "pi-mg", "pe-pcg", "pe-mg", "newton", "fmg", "tnnmg",
-    "mprgp", "psor", "auto",
-];
+const PLANNED_METHODS: [&str; 1] = ["reduced"];
 const CYCLES: [(&str, Cycle); 2] = [("v", Cycle::V), ("full", Cycle::Full)];
 
 #[derive(Clone, Copy, PartialEq)]
@@ -31,12 +28,6 @@ enum Kind {
     Flip,
     Pic,
     Apic,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Method {
-    PcgMic,
-    Mg,
 }
 
 /// The fields of a table of settings, if it is there.
@@ -66,8 +57,8 @@ fn unused(item: Option<Item<'_>>, only: &str, sink: &Sink) {
     }
 }
 
-/// Reads `[simulation]` and `[pressure]`.
-pub(crate) fn scheme(top: &mut Fields<'_>, sink: &Sink) -> Scheme {
+/// Reads `[simulation]` and `[pressure]`; `separating` says whether any wall lets liquid go.
+pub(crate) fn scheme(top: &mut Fields<'_>, separating: bool, sink: &Sink) -> Scheme {
     let mut scheme = Scheme::default();
     if let Some(mut fields) = section(top, "simulation") {
         scheme.transfer = transfer(&mut fields, sink);
@@ -84,7 +75,7 @@ pub(crate) fn scheme(top: &mut Fields<'_>, sink: &Sink) -> Scheme {
         fields.finish();
     }
     if let Some(mut fields) = section(top, "pressure") {
-        scheme.pressure = pressure(&mut fields, sink);
+        scheme.pressure = pressure(&mut fields, separating, sink);
         fields.finish();
     }
     scheme
@@ -107,28 +98,60 @@ fn transfer(fields: &mut Fields<'_>, sink: &Sink) -> Transfer {
     Transfer::Flip { pic_blend }
 }
 
-fn pressure(fields: &mut Fields<'_>, sink: &Sink) -> PressureConfig {
+fn pressure(fields: &mut Fields<'_>, separating: bool, sink: &Sink) -> PressureConfig {
     let default = PressureConfig::default();
-    let method = or(fields, "method", Method::PcgMic, |v| {
-        v.choice(&METHODS, &PLANNED_METHODS)
-    });
-    let method = match method {
-        Method::PcgMic => {
+    let item = fields.get("method");
+    // `None` stands for `mg`, which is not one of the solver library.
+    let mut names: Vec<(&str, Option<Method>)> = Method::ALL
+        .iter()
+        .map(|method| (method.as_str(), Some(*method)))
+        .collect();
+    names.push(("mg", None));
+    let chosen = item
+        .as_ref()
+        .and_then(|v| v.choice(&names, &PLANNED_METHODS))
+        .unwrap_or(Some(Method::Auto));
+    let method = match chosen {
+        Some(method) => {
             for key in ["cycle", "sweeps", "full-cycles"] {
                 unused(fields.get(key), "method \"mg\"", sink);
             }
-            PressureMethod::PcgMic
+            PressureMethod::Solver(method)
         }
-        Method::Mg => PressureMethod::Mg(multigrid(fields)),
+        None => PressureMethod::Mg(multigrid(fields)),
     };
+    if let Some(item) = item
+        && separating
+        && method.is_linear()
+    {
+        let name = method.name();
+        let message = format!("`{name}` is linear: liquid will stick to all walls");
+        let help = "choose another method, or say so by `walls = \"slip\"` at the top";
+        sink.push(Diagnostic::warning(item.origin(), item.key(), message).help(help));
+    }
     let many = |v: &Item<'_>| v.whole(1..=1_000_000).map(|n| n as usize);
     PressureConfig {
+        options: MethodOptions {
+            sub_solver: sub_solver(fields, chosen, sink),
+            ..default.options
+        },
         method,
         tolerance: or(fields, "tolerance", default.tolerance, |v| {
             v.number_in(1e-14..=0.1)
         }),
         max_iterations: or(fields, "max-iterations", default.max_iterations, many),
     }
+}
+
+fn sub_solver(fields: &mut Fields<'_>, method: Option<Method>, sink: &Sink) -> SubSolver {
+    let item = fields.get("sub-solver");
+    if method != Some(Method::Newton) {
+        unused(item, "method \"newton\"", sink);
+        return SubSolver::default();
+    }
+    let names = SubSolver::ALL.map(|solver| (solver.as_str(), solver));
+    let chosen = item.and_then(|v| v.choice(&names, &[]));
+    chosen.unwrap_or_default()
 }
 
 fn multigrid(fields: &mut Fields<'_>) -> MgOptions {

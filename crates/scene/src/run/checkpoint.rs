@@ -12,7 +12,7 @@ use crate::AnySetup;
 pub(crate) const KIND: Kind = Kind {
     name: "plash checkpoint",
     magic: *b"PLASHCKP",
-    version: 1,
+    version: 2,
 };
 
 /// What a checkpoint says about itself.
@@ -89,6 +89,7 @@ fn encode<const D: usize>(
         next_id,
         volume_expected,
         pressure,
+        separated,
     } = state;
     let Particles {
         position,
@@ -110,7 +111,7 @@ fn encode<const D: usize>(
         volume_expected: *volume_expected,
     };
     let cells: usize = grid.cells().iter().product();
-    let mut raw = Vec::with_capacity(8 * (position.len() * (2 * D + D * D + 1) + cells));
+    let mut raw = Vec::with_capacity(8 * position.len() * (2 * D + D * D + 1) + 9 * cells);
     raw.extend_from_slice(bytemuck::cast_slice(position.as_flattened()));
     raw.extend_from_slice(bytemuck::cast_slice(velocity.as_flattened()));
     raw.extend_from_slice(bytemuck::cast_slice(affine.as_flattened().as_flattened()));
@@ -118,6 +119,9 @@ fn encode<const D: usize>(
     // Ghosts are always zero between steps.
     for (_, values) in pressure.rows() {
         raw.extend_from_slice(bytemuck::cast_slice(values));
+    }
+    for (_, values) in separated.rows() {
+        raw.extend_from_slice(values);
     }
     container::encode(KIND, &meta, &raw)
 }
@@ -177,6 +181,13 @@ fn decode<const D: usize>(
     for row in layout.rows(cells) {
         let values = blocks.values::<f64>(cells[0])?;
         state.pressure.as_mut_slice()[row.start..row.start + cells[0]].copy_from_slice(&values);
+    }
+    for row in layout.rows(cells) {
+        let flags = blocks.values::<u8>(cells[0])?;
+        if flags.iter().any(|&flag| flag > 1) {
+            return Err(Damage::malformed("a flag that is neither 0 nor 1"));
+        }
+        state.separated.as_mut_slice()[row.start..row.start + cells[0]].copy_from_slice(&flags);
     }
     blocks.finish()?;
     Ok(state)

@@ -14,12 +14,12 @@ pub enum Damage {
         /// The kind of file looked for.
         expected: &'static str,
     },
-    /// It follows a later format.
-    #[error("format version {found}, but this plash reads up to {supported}")]
+    /// It follows another version of the format.
+    #[error("format version {found}, but this plash reads version {supported}")]
     Version {
         /// The version in the file.
         found: u32,
-        /// The latest version known here.
+        /// The version known here.
         supported: u32,
     },
     /// It is shorter or longer than it says.

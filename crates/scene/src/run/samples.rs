@@ -62,6 +62,7 @@ fn state<const D: usize>(setup: &Setup<D>, count: u64, affine: bool) -> State<D>
     for (n, cell) in grid.all_cells().enumerate() {
         if n % 3 == 0 {
             state.pressure[cell] = noise(n as u64) - 0.5;
+            state.separated[cell] = u8::from(n % 2 == 0);
         }
     }
     state

@@ -1,6 +1,8 @@
 //! Matrices and vectors that the tests share.
 #![allow(dead_code)] // each test file uses a part of it
 
+pub mod lattice;
+
 use plash_solve::{Csr, Operator};
 
 /// Numbers in [−½, ½), the same on every machine.

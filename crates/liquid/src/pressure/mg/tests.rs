@@ -96,12 +96,10 @@ fn half_ball<const D: usize>(n: usize) -> Case<D> {
 /// A wavy pool in a tank with a ball in it.
 fn obstacles<const D: usize>(n: usize) -> Case<D> {
     let mut setup = tank([n; D]);
-    setup.solids.push(Solid {
-        shape: Shape::Sphere {
-            center: [0.33; D],
-            radius: 0.18,
-        },
-    });
+    setup.solids.push(Solid::new(Shape::Sphere {
+        center: [0.33; D],
+        radius: 0.18,
+    }));
     Case::new(&setup, |x| x[1] - 0.61 - 0.05 * (7.0 * x[0]).sin())
 }
 
@@ -177,12 +175,10 @@ fn the_finest_level_has_the_matrix_of_the_system_2d_and_3d() {
 
 fn without_air_constants_cost_nothing_on_any_level<const D: usize>(cells: [usize; D]) {
     let mut setup = tank(cells);
-    setup.solids.push(Solid {
-        shape: Shape::Sphere {
-            center: [0.4; D],
-            radius: 0.2,
-        },
-    });
+    setup.solids.push(Solid::new(Shape::Sphere {
+        center: [0.4; D],
+        radius: 0.2,
+    }));
     let case = Case::new(&setup, |_| -1.0);
     assert_eq!(case.system.pockets(), 1);
     assert!(case.mg.depth > 2);

@@ -1,0 +1,103 @@
+//! `plash bench pressure`: every method on the systems of one simulation.
+
+mod arena;
+mod entry;
+mod memory;
+mod plan;
+mod plot;
+mod published;
+mod text;
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::args::{BenchPressure, Changes};
+use crate::beside;
+use crate::console::Console;
+use crate::failure::{Failure, Outcome};
+use crate::{pool, source};
+use arena::Course;
+use plan::Plan;
+
+/// Runs the comparison and prints its tables.
+pub fn pressure(args: &BenchPressure, console: Console) -> Outcome {
+    let plan = Plan::new(args)?;
+    check_outputs(args)?;
+    let pool = pool::pool(args.threads.count)?;
+    let mut courses = Vec::new();
+    for &size in &plan.sizes {
+        let changes = Changes {
+            frames: None,
+            resolution: size,
+            set: Vec::new(),
+            force: args.force,
+        };
+        let scene = source::load(&plan.case, &changes, console)?;
+        let course = pool.install(|| arena::run(&plan, scene, args.dump.as_deref(), console))?;
+        tell_errors(&course, console);
+        console.say(text::course(&course) + "\n");
+        courses.push(course);
+    }
+    if let Some(table) = plan.table {
+        console.say(text::table(table, &courses));
+    }
+    if let Some(file) = &args.plot {
+        beside::write(file, plot::svg(&courses).as_bytes())?;
+        console.say(format!("{} shows it", file.display()));
+    }
+    console.document(&document(args, &plan, &courses, pool.current_num_threads()));
+    Ok(())
+}
+
+/// Finds out before the work whether its results can be written.
+fn check_outputs(args: &BenchPressure) -> Outcome {
+    if let Some(file) = &args.plot {
+        if file.extension().is_none_or(|ext| ext != "svg") {
+            let shown = file.display();
+            return Err(
+                Failure::bad_input(format!("--plot {shown}: plots are SVG drawings"))
+                    .help("name a file that ends in .svg"),
+            );
+        }
+        beside::check(file)?;
+    }
+    match &args.dump {
+        Some(folder) => make_folder(folder),
+        None => Ok(()),
+    }
+}
+
+fn make_folder(folder: &Path) -> Outcome {
+    std::fs::create_dir_all(folder).map_err(|error| Failure::file("make", folder, &error))
+}
+
+/// A method that broke is no failure of the comparison, but worth a word.
+fn tell_errors(course: &Course, console: Console) {
+    for row in &course.rows {
+        if let Some(error) = &row.tally.first_error {
+            let (case, size) = (&course.case, course.size);
+            console.note(format!("{case} {size}: {} broke: {error}", row.method));
+        }
+    }
+}
+
+fn document(
+    args: &BenchPressure,
+    plan: &Plan,
+    courses: &[Course],
+    threads: usize,
+) -> serde_json::Value {
+    let rows = courses.iter().flat_map(|course| &course.rows);
+    let mut document = json!({
+        "rows": rows.map(entry::Row::to_json).collect::<Vec<_>>(),
+        "systems": courses.iter().map(Course::to_json).collect::<Vec<_>>(),
+        "tolerance": args.tol,
+        "warm_start": !plan.cold,
+        "threads": threads,
+    });
+    if let Some(table) = plan.table {
+        document["table"] = text::table_json(table, courses);
+    }
+    document
+}

@@ -1,0 +1,180 @@
+//! `plash solve PROBLEM`: one stored problem, one method, and what it took.
+
+use std::time::Instant;
+
+use plash_problem::{Format, ProblemError, Stored, write_solution};
+use plash_scene::memory::human_bytes;
+use plash_solve::{MethodOptions, Policy, SolveError, Solved, Solver, Tolerance};
+use serde_json::{Value, json};
+
+use crate::args::Solve;
+use crate::console::{Console, count, plural};
+use crate::failure::{Failure, Outcome, chain};
+use crate::pool::pool;
+
+/// What a solve took, stage by stage, in seconds.
+#[derive(Clone, Copy, Debug)]
+struct Seconds {
+    read: f64,
+    convert: f64,
+    setup: f64,
+    solve: f64,
+}
+
+/// Solves the problem and prints how it went.
+pub fn solve(args: &Solve, console: Console) -> Outcome {
+    if let Some(output) = &args.output {
+        Format::of(output).map_err(refused)?; // before the work, not after
+    }
+    let pool = pool(args.threads.count)?;
+    let (stored, read) = timed(|| Stored::read(&args.problem));
+    let stored = stored.map_err(refused)?;
+    let mut x = vec![0.0; stored.unknowns()];
+    let (solved, [convert, setup, solve]) = pool.install(|| run(args, &stored, &mut x))?;
+    let seconds = Seconds {
+        read,
+        convert,
+        setup,
+        solve,
+    };
+    if let Some(output) = &args.output {
+        write_solution(output, &x).map_err(refused)?;
+    }
+    let document = document(&solved, &stored, pool.current_num_threads(), seconds);
+    console.say(table(&solved, &document, seconds));
+    if !solved.solution.converged() {
+        let mut failure = Failure::failed(format!(
+            "{} did not reach the tolerance: {} after {}",
+            solved.method,
+            solved.solution.status,
+            plural(solved.solution.iterations as u64, "iteration"),
+        ))
+        .help("try another --method, a larger --tol or more --max-iterations");
+        failure.document = Some(Box::new(document));
+        return Err(failure);
+    }
+    console.document(&document);
+    Ok(())
+}
+
+/// Converts, sets up and solves; returns the seconds each took.
+fn run(args: &Solve, stored: &Stored, x: &mut [f64]) -> Outcome<(Solved, [f64; 3])> {
+    let (converted, convert) = timed(|| stored.convert());
+    let problem = stored.problem(&converted);
+    let options = MethodOptions {
+        sub_solver: args.sub_solver,
+        ..MethodOptions::default()
+    };
+    let tolerance = Tolerance {
+        relative: args.tol,
+        absolute: 0.0,
+        max_iterations: args.max_iterations,
+    };
+    let mut solver = Solver::new(args.method, options);
+    let (brought, bring) = timed(|| solver.convert(&problem));
+    brought.map_err(|error| unsolvable(args, &error))?;
+    let (prepared, setup) = timed(|| solver.prepare(&problem));
+    prepared.map_err(|error| unsolvable(args, &error))?;
+    let mut policy = Policy::default();
+    let (solved, solve) = timed(|| solver.solve(&problem, &mut policy, x, &tolerance));
+    let solved = solved.map_err(|error| unsolvable(args, &error))?;
+    Ok((solved, [convert + bring, setup, solve]))
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let start = Instant::now();
+    let result = work();
+    (result, start.elapsed().as_secs_f64())
+}
+
+/// The document of `--json`.
+fn document(solved: &Solved, stored: &Stored, threads: usize, seconds: Seconds) -> Value {
+    let solution = &solved.solution;
+    json!({
+        "method": solved.method,
+        "fell_back": solved.fell_back,
+        "status": solution.status.as_str(),
+        "iterations": solution.iterations,
+        "outer_iterations": solution.outer_iterations,
+        "residual": stored.relative_residual(solution.residual),
+        "read_seconds": seconds.read,
+        "convert_seconds": seconds.convert,
+        "setup_seconds": seconds.setup,
+        "solve_seconds": seconds.solve,
+        "threads": threads,
+        "unknowns": stored.unknowns(),
+        "nonzeros": stored.matrix().nonzeros(),
+        "wall_unknowns": stored.walls().count(),
+        "separated": solution.separated,
+        "peak_memory_bytes": peak_memory_bytes(),
+    })
+}
+
+/// The same for people.
+fn table(solved: &Solved, document: &Value, seconds: Seconds) -> String {
+    let number = |key: &str| count(document[key].as_u64().unwrap_or(0));
+    let memory = document["peak_memory_bytes"].as_u64();
+    let memory = memory.map_or("unknown".to_owned(), human_bytes);
+    let fell_back = if solved.fell_back {
+        ", fallen back to"
+    } else {
+        ""
+    };
+    format!(
+        "{status} by {method}{fell_back}\n  \
+         unknowns    {unknowns}, {entries} entries; {walls} at walls, {separated} separated\n  \
+         iterations  {iterations}, outer {outer}\n  \
+         residual    {residual:.2e} of the right-hand side\n  \
+         seconds     read {read:.3}, convert {convert:.3}, setup {setup:.3}, solve {solve:.3}\n  \
+         memory      {memory} at most",
+        status = solved.solution.status,
+        method = solved.method,
+        unknowns = number("unknowns"),
+        entries = number("nonzeros"),
+        walls = number("wall_unknowns"),
+        separated = number("separated"),
+        iterations = number("iterations"),
+        outer = number("outer_iterations"),
+        residual = document["residual"].as_f64().unwrap_or(f64::NAN),
+        read = seconds.read,
+        convert = seconds.convert,
+        setup = seconds.setup,
+        solve = seconds.solve,
+    )
+}
+
+/// The most memory this process has had at once, where the system tells.
+fn peak_memory_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kibibytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+/// A file that cannot be read or written.
+fn refused(error: ProblemError) -> Failure {
+    let failure = if error.is_bad_input() {
+        Failure::bad_input(chain(&error))
+    } else {
+        Failure::failed(chain(&error))
+    };
+    match error {
+        ProblemError::UnknownFormat { .. } => failure
+            .help("problems are .npz (NumPy) or .mtx (MatrixMarket); see docs/problem-files.md"),
+        _ => failure,
+    }
+}
+
+/// A problem that breaks the method.
+fn unsolvable(args: &Solve, error: &SolveError) -> Failure {
+    let failure = Failure::bad_input(format!("{}: {}", args.problem.display(), chain(error)));
+    match error {
+        SolveError::NeedsPlaces { .. } => {
+            failure.help("store coords that lie on a lattice, or choose a --method that needs none")
+        }
+        SolveError::NotPositiveDefinite { .. } => {
+            failure.help("the matrix must be symmetric positive (semi)definite")
+        }
+        _ => failure,
+    }
+}

@@ -1,0 +1,169 @@
+//! `plash solve`: stored problems in, solutions and figures out.
+
+mod support;
+
+use std::path::Path;
+
+use plash_problem::{Stored, read_solution};
+use plash_solve::{Csr, Method};
+use support::Place;
+
+/// A square membrane over the floor, lifted on the left and pressed down on the right.
+fn membrane(n: usize) -> Stored {
+    let inside = |i: usize, j: usize| i < n && j < n;
+    let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    let (mut coords, mut rhs) = (Vec::new(), Vec::new());
+    for (i, j) in (0..n * n).map(|k| (k % n, k / n)) {
+        let stencil = [
+            (i, j.wrapping_sub(1), -1.0),
+            (i.wrapping_sub(1), j, -1.0),
+            (i, j, 4.0),
+            (i + 1, j, -1.0),
+            (i, j + 1, -1.0),
+        ];
+        for (i, j, value) in stencil.into_iter().filter(|&(i, j, _)| inside(i, j)) {
+            columns.push((j * n + i) as u32);
+            values.push(value);
+        }
+        starts.push(columns.len() as u32);
+        coords.extend([0.1 * (i as f64 + 0.5), 0.1 * (j as f64 + 0.5)]);
+        rhs.push(if i < n / 2 { 1.0 } else { -1.0 });
+    }
+    let matrix = Csr::new(starts, columns, values).expect("a matrix");
+    let walls = (0..(n * n) as u32).collect();
+    Stored::new(matrix, rhs, walls).with_coords(2, coords)
+}
+
+fn place(name: &str) -> Place {
+    let place = Place::new();
+    let path = place.path(name);
+    membrane(16).write(&path).expect("a problem file");
+    place
+}
+
+#[test]
+fn every_method_reports_all_figures_and_the_solution_is_saved() {
+    let place = place("membrane.npz");
+    for method in Method::ALL.into_iter().filter(|&m| m != Method::Fmg) {
+        let args = [
+            "solve",
+            "membrane.npz",
+            "--method",
+            method.as_str(),
+            "--tol",
+            "1e-8",
+        ];
+        let args = [&args[..], &["-t", "2", "-o", "x.npz", "--json"]].concat();
+        let ended = place.succeed(&args);
+        let found = ended.json();
+        for key in [
+            "iterations",
+            "outer_iterations",
+            "residual",
+            "read_seconds",
+            "convert_seconds",
+            "setup_seconds",
+            "solve_seconds",
+        ] {
+            assert!(found[key].is_number(), "{method}: {key} in {found}");
+        }
+        assert_eq!(found["status"], "converged", "{method}");
+        assert_eq!(
+            (&found["threads"], &found["unknowns"]),
+            (&2.into(), &256.into())
+        );
+        assert!(
+            found["residual"].as_f64().expect("a number") <= 1e-8,
+            "{method}"
+        );
+        assert!(found["peak_memory_bytes"].as_u64().expect("bytes") > 1 << 20);
+        if method != Method::Auto {
+            assert_eq!(found["method"], method.as_str());
+        }
+        let x = read_solution(&place.path("x.npz")).expect("a solution");
+        let lowest = x.iter().copied().fold(0.0, f64::min);
+        assert_eq!(lowest < -1.0, method.is_linear(), "{method}: {lowest}");
+    }
+}
+
+#[test]
+fn text_in_text_out_with_a_table_for_people() {
+    let place = place("membrane.mtx");
+    let ended = place.succeed(&["solve", "membrane.mtx", "-o", "x.mtx"]);
+    for word in ["converged by", "iterations", "residual", "256", "separated"] {
+        assert!(ended.stdout.contains(word), "{word}: {}", ended.stdout);
+    }
+    assert_eq!(
+        read_solution(&place.path("x.mtx"))
+            .expect("a solution")
+            .len(),
+        256
+    );
+}
+
+#[test]
+fn solutions_do_not_depend_on_the_number_of_threads() {
+    let place = place("membrane.npz");
+    place.succeed(&["solve", "membrane.npz", "-t", "1", "-o", "one.npz"]);
+    place.succeed(&["solve", "membrane.npz", "-t", "2", "-o", "two.npz"]);
+    assert!(place.bytes("one.npz") == place.bytes("two.npz"));
+}
+
+#[test]
+fn not_converging_is_exit_code_1_with_all_figures() {
+    let place = place("membrane.npz");
+    let args = [
+        "solve",
+        "membrane.npz",
+        "--method",
+        "psor",
+        "--max-iterations",
+        "3",
+    ];
+    let ended = place.plash(&[&args[..], &["--json"]].concat());
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    let found = ended.json();
+    assert_eq!(
+        (&found["status"], &found["iterations"]),
+        (&"iteration-limit".into(), &3.into())
+    );
+    assert_eq!(found["error"]["exit_code"], 1);
+    assert!(
+        ended.stderr.contains("psor did not reach the tolerance"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(place.plash(&args).code, 1);
+}
+
+#[test]
+fn bad_input_is_exit_code_2_and_says_what_to_do() {
+    let place = place("membrane.npz");
+    std::fs::write(place.path("torn.npz"), b"PK").expect("a file");
+    let nowhere = Stored::new(membrane(4).matrix().clone(), vec![1.0; 16], Vec::new());
+    nowhere.write(&place.path("nowhere.npz")).expect("a file");
+    let cases: [(&[&str], &str); 8] = [
+        (&["missing.npz"], "missing.npz"),
+        (&["torn.npz"], "numpy.savez"),
+        (&["membrane.csv"], ".mtx"),
+        (&["membrane.npz", "--method", "multigrid"], "pi-pcg"),
+        (
+            &["membrane.npz", "--method", "newton", "--sub-solver", "lu"],
+            "bicgstab",
+        ),
+        (&["membrane.npz", "--tol", "0"], "1e-6"),
+        (&["membrane.npz", "-o", "x.txt"], ".npz"),
+        (&["nowhere.npz", "--method", "pi-mg"], "coords"),
+    ];
+    for (args, expected) in cases {
+        let ended = place.plash(&[&["solve"], args].concat());
+        assert_eq!(ended.code, 2, "{args:?}: {}", ended.stderr);
+        assert!(
+            ended.stderr.contains(expected),
+            "{args:?}: {}",
+            ended.stderr
+        );
+        assert!(!ended.stderr.contains("panicked"), "{args:?}");
+    }
+    assert!(!Path::new(&place.path("x.txt")).exists());
+}
