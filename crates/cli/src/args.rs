@@ -15,7 +15,7 @@ Exit codes: 0 converged, 1 not converged or failed, 2 bad input.";
 
 const EXAMPLES: &str = "\
 A first session:
-  plash demo                        a dam break, with pictures and a video, in a minute
+  plash demo                        walls that hold beside walls that let go, as a video
   plash scenes                      what is in the gallery
   plash run dam-break -r 48 -f 24   a scene of the gallery, coarse and short
   plash new pond --like dam-break   your own scene file, pond.toml, to edit
@@ -45,7 +45,7 @@ pub struct Cli {
 /// A command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show what plash can do: simulate a dam break, draw it, make a video
+    /// Show what plash is for: a splash, walls that hold beside walls that let go, as a video
     #[command(after_help = EXIT_CODES)]
     Demo(Demo),
     /// Write a commented scene file to start from
@@ -93,6 +93,12 @@ pub struct Demo {
         default_value = "runs/demo"
     )]
     pub output: PathBuf,
+    /// Number of frames, instead of the scene's
+    #[arg(short, long, value_name = "FRAMES")]
+    pub frames: Option<u64>,
+    /// Cells along the longest side of the domain, instead of the scene's
+    #[arg(short, long, value_name = "RES")]
+    pub resolution: Option<u64>,
     #[command(flatten)]
     pub threads: Threads,
 }
@@ -211,7 +217,12 @@ pub struct Solve {
 #[derive(Debug, Args)]
 pub struct BenchPressure {
     /// The scene: a name from the gallery, such as sphere3d, or a file
-    #[arg(long, value_name = "CASE", default_value = "sphere3d", conflicts_with = "table")]
+    #[arg(
+        long,
+        value_name = "CASE",
+        default_value = "sphere3d",
+        conflicts_with = "table"
+    )]
     pub case: String,
     /// Cells along the longest side; several with commas [default: the scene's, the table's]
     #[arg(long = "size", value_name = "N,..", value_delimiter = ',')]

@@ -2,8 +2,8 @@
 
 use plash_liquid::{Particles, Setup};
 use plash_render::{
-    Camera, Image, Material, Mesh, Reconstructor, RenderError, Scene2, Scene3, Size, SolidMesh,
-    render, render2,
+    Camera, Container, Image, Material, Mesh, Reconstructor, RenderError, Scene2, Scene3, Size,
+    SolidMesh, render, render2,
 };
 use plash_scene::resolve::Up;
 use plash_scene::run::{FrameData, View};
@@ -177,17 +177,6 @@ fn flat(setup: &Setup<2>) -> Result<Flat, RenderError> {
 
 fn solid(scene: &Scene, setup: &Setup<3>) -> Result<Solid, RenderError> {
     let up = scene.up;
-    let [low, high] = surfaces::bounds(setup);
-    let extent: [f64; 3] = std::array::from_fn(|a| high[a] - low[a]);
-    let solids = surfaces::solid_meshes(setup)?.into_iter().map(|mut mesh| {
-        let material = if holds_liquid(&mesh, extent) {
-            Material::Glass
-        } else {
-            Material::Matte(STONE)
-        };
-        turn_mesh(&mut mesh, up);
-        SolidMesh { mesh, material }
-    });
     let options = &scene.render;
     let camera = Camera {
         eye: options.eye.map(|x| turn(x, up)),
@@ -195,14 +184,24 @@ fn solid(scene: &Scene, setup: &Setup<3>) -> Result<Solid, RenderError> {
         // The scene's default stands for "choose" as long as the camera's place does.
         fov_degrees: options.eye.map(|_| options.fov),
     };
-    let [a, b] = [turn(low, up), turn(high, up)];
+    let Vessel { solids, room } = vessel(setup)?;
+    let container = match room {
+        Some(_) => Container::Hidden,
+        None => Container::Tank,
+    };
+    let [a, b] = room.unwrap_or(surfaces::bounds(setup)).map(|x| turn(x, up));
     let bounds = [
         std::array::from_fn(|axis| a[axis].min(b[axis])),
         std::array::from_fn(|axis| a[axis].max(b[axis])),
     ];
+    let turned = |mut solid: SolidMesh| {
+        turn_mesh(&mut solid.mesh, up);
+        solid
+    };
     let empty = Scene3 {
         bounds,
-        solids: solids.collect(),
+        solids: solids.into_iter().map(turned).collect(),
+        container,
         camera,
         ..Scene3::default()
     };
@@ -213,6 +212,41 @@ fn solid(scene: &Scene, setup: &Setup<3>) -> Result<Solid, RenderError> {
         up,
         empty,
     })
+}
+
+/// What stands around the liquid.
+struct Vessel {
+    solids: Vec<SolidMesh>,
+    /// The box around the room within a solid that closes off the domain. Of such a solid only
+    /// the room is drawn, as glass, and the domain, which lies within it, is not.
+    room: Option<[[f64; 3]; 2]>,
+}
+
+fn vessel(setup: &Setup<3>) -> Result<Vessel, RenderError> {
+    let [low, high] = surfaces::bounds(setup);
+    let extent: [f64; 3] = std::array::from_fn(|a| high[a] - low[a]);
+    let mut vessel = Vessel {
+        solids: Vec::new(),
+        room: None,
+    };
+    for solid in &setup.solids {
+        if let Some(mesh) = surfaces::room_mesh(setup, solid)? {
+            vessel.room = mesh.bounds().map(|box_| box_.map(|x| x.map(f64::from)));
+            vessel.solids.push(SolidMesh {
+                mesh,
+                material: Material::Glass,
+            });
+            continue;
+        }
+        let mesh = surfaces::solid_mesh(setup, solid)?;
+        let material = if holds_liquid(&mesh, extent) {
+            Material::Glass
+        } else {
+            Material::Matte(STONE)
+        };
+        vessel.solids.push(SolidMesh { mesh, material });
+    }
+    Ok(vessel)
 }
 
 /// Whether a solid reaches over most of the domain along every axis.

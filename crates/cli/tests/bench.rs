@@ -136,10 +136,9 @@ fn a_numbered_table_stands_beside_its_published_figures() {
         text.contains("Table 1: average iterations per solve"),
         "{text}"
     );
-    let line = text
-        .lines()
-        .filter(|line| line.trim_start().starts_with("32 "));
-    let line = line.last().expect("a row of size 32");
+    let mut lines = text.lines().rev();
+    let line = lines.find(|line| line.trim_start().starts_with("32 "));
+    let line = line.expect("a row of size 32");
     assert!(
         line.contains("(16.9)") && line.contains("– (7.45)"),
         "{line}"

@@ -1,6 +1,6 @@
 //! A bounding volume hierarchy over triangles, split by binned surface area.
 
-use glam::Vec3;
+use glam::{Vec3, Vec3A};
 
 use crate::mesh::Mesh;
 
@@ -65,9 +65,10 @@ impl Bounds {
 /// `first` and `first + 1`.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    lo: Vec3,
+    // Four lanes each: meeting boxes is most of the work of drawing.
+    lo: Vec3A,
+    hi: Vec3A,
     first: u32,
-    hi: Vec3,
     count: u32,
 }
 
@@ -168,11 +169,12 @@ impl Bvh {
         if self.nodes.is_empty() {
             return;
         }
-        let inverse = ray.direction.recip();
+        let origin = Vec3A::from(ray.origin);
+        let inverse = Vec3A::from(ray.direction.recip());
         let mut stack = [0u32; STACK];
         let mut depth = 0;
         let mut current = 0u32;
-        if enter(&self.nodes[0], ray.origin, inverse, least, *limit).is_none() {
+        if enter(&self.nodes[0], origin, inverse, least, *limit).is_none() {
             return;
         }
         loop {
@@ -189,7 +191,7 @@ impl Bvh {
                 let test = |child: u32| {
                     enter(
                         &self.nodes[child as usize],
-                        ray.origin,
+                        origin,
                         inverse,
                         least,
                         *limit,
@@ -227,7 +229,7 @@ impl Bvh {
 }
 
 /// Distance at which a ray enters a node's box, if it does before `limit`.
-fn enter(node: &Node, origin: Vec3, inverse: Vec3, least: f32, limit: f32) -> Option<f32> {
+fn enter(node: &Node, origin: Vec3A, inverse: Vec3A, least: f32, limit: f32) -> Option<f32> {
     let a = (node.lo - origin) * inverse;
     let b = (node.hi - origin) * inverse;
     let near = a.min(b).max_element().max(least);
@@ -289,9 +291,9 @@ fn node_over(items: &[Item], first: usize) -> Node {
         .iter()
         .fold(Bounds::NONE, |sum, item| sum.include(item.bounds));
     Node {
-        lo: bounds.lo,
+        lo: bounds.lo.into(),
+        hi: bounds.hi.into(),
         first: first as u32,
-        hi: bounds.hi,
         count: items.len() as u32,
     }
 }

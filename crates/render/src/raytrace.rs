@@ -99,7 +99,7 @@ impl World {
         let least = self.grain();
         let liquid = self.liquid_bvh.first_hit(ray, least, f32::MAX);
         let (skin, gap) = liquid.map_or((f32::MAX, 0.0), |hit| {
-            let slant = ray.direction.dot(normals(&self.liquid, &hit).0).abs();
+            let slant = ray.direction.dot(face_normal(&self.liquid, &hit)).abs();
             (hit.t, self.contact() / slant.max(0.05))
         });
         let mut reach = if inside { skin + gap } else { skin };
@@ -326,7 +326,7 @@ impl World {
             let Some(hit) = self.liquid_bvh.first_hit(&ray, least, f32::MAX) else {
                 break;
             };
-            wet = ray.direction.dot(normals(&self.liquid, &hit).0) > 0.0;
+            wet = ray.direction.dot(face_normal(&self.liquid, &hit)) > 0.0;
             if wet {
                 length += hit.t - last;
             }
@@ -347,11 +347,17 @@ impl World {
     }
 }
 
+/// The normal of the triangle hit, outward.
+fn face_normal(mesh: &Mesh, hit: &Hit) -> Vec3 {
+    let corners = mesh.triangles[hit.triangle as usize];
+    let [a, b, c] = corners.map(|v| Vec3::from(mesh.positions[v as usize]));
+    (b - a).cross(c - a).normalize_or(Vec3::Y)
+}
+
 /// The normal of the triangle hit, and the smooth one, both outward.
 pub(crate) fn normals(mesh: &Mesh, hit: &Hit) -> (Vec3, Vec3) {
     let corners = mesh.triangles[hit.triangle as usize].map(|v| v as usize);
-    let [a, b, c] = corners.map(|v| Vec3::from(mesh.positions[v]));
-    let face = (b - a).cross(c - a).normalize_or(Vec3::Y);
+    let face = face_normal(mesh, hit);
     let at = |k: usize| {
         let n = mesh
             .normals

@@ -17,6 +17,7 @@ mod kernel;
 mod level;
 mod matrix;
 mod passes;
+mod policy;
 mod shape;
 mod simd;
 mod solver;

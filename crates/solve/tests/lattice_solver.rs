@@ -251,7 +251,8 @@ fn walls_are_let_go_of<const D: usize>(tank: Tank) {
         } else {
             assert!(x[i] * problem.a.get(i, i) >= -1e-8 * size, "pulls at {i}");
             assert!(y[i] >= -1e-8 * size, "flows into the wall at {i}");
-            assert_eq!(policy.separated[i] && x[i] != 0.0, false);
+            let held = problem.a.get(i, i) * x[i] <= 1e-8 * size;
+            assert!(held || !policy.separated[i], "{i} is pressed and separated");
         }
     }
     let share = solved.separated as f64 / problem.walls() as f64;
@@ -295,6 +296,34 @@ fn a_solved_problem_is_recognised() {
         warm.converged() && warm.iterations < cold.iterations,
         "{warm:?} {cold:?}"
     );
+}
+
+#[test]
+fn twelve_digits_are_within_reach() {
+    for tank in [Tank::half_ball(3, 20), Tank::half_ball(3, 21).with_plate(1)] {
+        let problem = tank.build();
+        let (solved, policy, x) = lcp::<3>(&problem, 1e-12);
+        assert!(solved.converged(), "{solved:?}");
+        // Started from its own solution but without the policy, it finds the policy again.
+        let (mut y, mut again) = (x.clone(), Policy::default());
+        let tol = Tolerance {
+            relative: 1e-12,
+            ..Tolerance::default()
+        };
+        let repeated = solver::<3>(&problem)
+            .solve_lcp(
+                &NullSpace::none(),
+                None,
+                &problem.b,
+                &mut again,
+                &mut y,
+                &tol,
+            )
+            .expect("a solve");
+        assert!(repeated.converged());
+        assert_eq!(again, policy);
+        assert_eq!(repeated.separated, solved.separated);
+    }
 }
 
 #[test]

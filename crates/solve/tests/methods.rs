@@ -181,7 +181,9 @@ fn automatic_choice_returns_the_best_of_what_it_tried() {
         .expect("no error");
     assert_ne!(solved.solution.status, Status::Converged);
     let mut y = vec![0.0; x.len()];
-    assert_eq!(problem.residual(&x, &mut y), solved.solution.residual);
+    // Methods may sum a row in another order than the matrix does.
+    let difference = problem.residual(&x, &mut y) - solved.solution.residual;
+    assert!(difference.abs() < 1e-12 * size(problem.b), "{solved:?}");
     assert!(
         solved.solution.residual < 1e-10 * size(problem.b),
         "{solved:?}"

@@ -30,6 +30,7 @@ macro_rules! scenes {
 const GALLERY: &[GalleryScene] = scenes![
     "dam-break",
     "dam-break-2d",
+    "splash",
     "sphere3d",
     "throw",
     "throw-2d",

@@ -161,11 +161,9 @@ impl<const D: usize> LatticeMatrix<D> {
         level.stream.clear();
         level.dirichlet.clear();
         level.held.clear();
-        for rows in &self.rows {
-            let (block, zeros) = rows.single(self.weight, 0);
-            level.stream.push(block);
-            level.dirichlet.push(zeros);
-        }
+        let single = |rows: &BlockRows<D>| rows.single(self.weight, 0);
+        let blocks = self.rows.par_iter().with_min_len(512).map(single);
+        blocks.unzip_into_vecs(&mut level.stream, &mut level.dirichlet);
         level.unknowns = self.unknowns;
         level.finish();
     }

@@ -1,4 +1,4 @@
-//! Conjugate gradients on a lattice, and policy iteration for walls that may be let go of.
+//! Conjugate gradients on a lattice.
 
 use super::cycle::Hierarchy;
 use super::level::{Level, UNIFORM};
@@ -9,19 +9,12 @@ use super::wave::Shared;
 use crate::csr::Csr;
 use crate::null_space::NullSpace;
 use crate::outcome::{SolveError, Status, Tolerance};
-use crate::problem::{Places, Policy, Solution};
+use crate::problem::{Places, Solution};
 use crate::vector;
-
-/// The inner solve of a policy goes this far below the residual at hand: less wastes policies,
-/// more wastes iterations on a policy that is about to change.
-const INNER: f64 = 0.1;
 
 /// The recurrence of the residual, kept in single precision, says nothing more about the true one
 /// this far below where it began: time to compute it afresh.
-const FLOOR: f64 = 2e-7;
-
-/// Policies tried before giving up. They change by fewer cells each time and end by themselves.
-const MAX_POLICIES: usize = 60;
+pub(super) const FLOOR: f64 = 2e-7;
 
 /// Multigrid-preconditioned conjugate gradients for a [`LatticeMatrix`], with all their memory.
 ///
@@ -29,44 +22,44 @@ const MAX_POLICIES: usize = 60;
 /// recomputed, in double.
 #[derive(Clone, Debug)]
 pub struct LatticeSolver<const D: usize> {
-    matrix: LatticeMatrix<D>,
-    hierarchy: Hierarchy<D>,
+    pub(super) matrix: LatticeMatrix<D>,
+    pub(super) hierarchy: Hierarchy<D>,
     /// Memory index of each unknown.
-    index: Vec<u32>,
+    pub(super) index: Vec<u32>,
     /// Unknowns that may be constrained, and those that are in the problem at hand.
-    candidates: Vec<WallCell>,
-    walls: Vec<WallCell>,
+    pub(super) candidates: Vec<WallCell>,
+    pub(super) walls: Vec<WallCell>,
     /// Per block of the stream, the lanes that are separated.
-    separated: Vec<u8>,
+    pub(super) separated: Vec<u8>,
     /// The same as the finest level of the hierarchy has it.
-    masked: Vec<u8>,
+    pub(super) masked: Vec<u8>,
     /// Whether the hierarchy is that of the matrix with `masked` left out.
-    built: bool,
-    b: Vec<f64>,
-    x: Vec<f64>,
-    p: Vec<f32>,
+    pub(super) built: bool,
+    pub(super) b: Vec<f64>,
+    pub(super) x: Vec<f64>,
+    pub(super) p: Vec<f32>,
     /// `A p` in the blocks of the stream.
-    kept: Vec<Kept>,
-    sums: Vec<f64>,
-    scale: f64,
+    pub(super) kept: Vec<Kept>,
+    pub(super) sums: Vec<f64>,
+    pub(super) scale: f64,
 }
 
 /// A constrained unknown.
 #[derive(Clone, Copy, Debug)]
-struct WallCell {
+pub(super) struct WallCell {
     /// Memory index.
-    index: u32,
+    pub(super) index: u32,
     /// Number of the unknown.
-    unknown: u32,
+    pub(super) unknown: u32,
     /// Place of its block in the stream.
-    place: u32,
+    pub(super) place: u32,
     /// Its lane there.
-    lane: u8,
+    pub(super) lane: u8,
 }
 
 impl WallCell {
     /// Memory index, place and lane.
-    fn split(&self) -> (usize, usize, usize) {
+    pub(super) fn split(&self) -> (usize, usize, usize) {
         (self.index as usize, self.place as usize, self.lane as usize)
     }
 }
@@ -98,9 +91,9 @@ impl<'a> Numbers<'a> {
 }
 
 /// How conjugate gradients ended.
-struct Run {
-    iterations: usize,
-    residual: f64,
+pub(super) struct Run {
+    pub(super) iterations: usize,
+    pub(super) residual: f64,
 }
 
 impl<const D: usize> Default for LatticeSolver<D> {
@@ -191,7 +184,6 @@ impl<const D: usize> LatticeSolver<D> {
         if self.hierarchy.levels[0].shape != matrix.shape {
             self.hierarchy = Hierarchy::new(Level::empty(matrix.shape, 1.0));
         }
-        matrix.finest(&mut self.hierarchy.levels[0]);
         self.sums.clear();
         self.sums.resize(matrix.shape.cells[2], 0.0);
         self.built = false;
@@ -230,11 +222,15 @@ impl<const D: usize> LatticeSolver<D> {
     }
 
     /// Rebuilds the hierarchy for the policy in `separated`, if it is not that already.
-    fn refresh(&mut self) {
+    pub(super) fn refresh(&mut self) {
         if self.built && self.masked == self.separated {
             return;
         }
         let level = &mut self.hierarchy.levels[0];
+        if !self.built {
+            self.matrix.finest(level);
+            self.masked.fill(0);
+        }
         let masked = self.separated.iter().any(|&bits| bits != 0);
         level.held.clear();
         if masked {
@@ -262,7 +258,7 @@ impl<const D: usize> LatticeSolver<D> {
     }
 
     /// Puts a problem on the lattice: right-hand side and guess by unknown.
-    fn set(&mut self, b: &[f64], x: &[f64]) -> f64 {
+    pub(super) fn set(&mut self, b: &[f64], x: &[f64]) -> f64 {
         for (k, &index) in self.index.iter().enumerate() {
             self.b[index as usize] = b[k];
             self.x[index as usize] = x[k];
@@ -321,188 +317,15 @@ impl<const D: usize> LatticeSolver<D> {
         Ok(solved(status, iterations, 1, residual, initial, 0))
     }
 
-    /// Solves the mixed complementarity problem by policy iteration: unknowns in the policy are
-    /// held at zero and the rest is solved for; the policy then lets go where the residual
-    /// pulls away more than the value presses, `y_i > A_ii x_i`, and takes hold elsewhere.
-    /// Rows left out are coupled to nothing, so every inner problem is symmetric.
-    ///
-    /// Constrained are the unknowns that the matrix says may be, or those of them in
-    /// `constrained`.
-    ///
-    /// # Errors
-    /// As [`Pcg::solve`](crate::Pcg::solve).
-    pub fn solve_lcp(
-        &mut self,
-        null_space: &NullSpace,
-        constrained: Option<&[bool]>,
-        b: &[f64],
-        policy: &mut Policy,
-        x: &mut [f64],
-        tol: &Tolerance,
-    ) -> Result<Solution, SolveError> {
-        let norm = self.set(b, x);
-        let target = tol.target(norm);
-        self.walls.clear();
-        let held = |wall: &&WallCell| constrained.is_none_or(|c| c[wall.unknown as usize]);
-        self.walls.extend(self.candidates.iter().filter(held));
-        self.start_policy(policy);
-        self.refresh();
-        let initial = finite(self.true_residual(), 0)?;
-        let mut residual = initial;
-        let (mut iterations, mut outer) = (0, 0);
-        let mut best = f64::INFINITY;
-        let mut initial_natural = f64::INFINITY;
-        let status = loop {
-            // On entry `r` is the residual of the rows not left out, `residual` its norm.
-            let (mut natural, changes) = self.judge(residual);
-            initial_natural = initial_natural.min(natural);
-            if natural <= target {
-                // The residual came by recurrence: make sure.
-                residual = finite(self.true_residual(), iterations)?;
-                natural = self.judge(residual).0;
-                if natural <= target {
-                    residual = natural;
-                    break Status::Converged;
-                }
-            }
-            if iterations >= tol.max_iterations || outer >= MAX_POLICIES {
-                residual = natural;
-                break Status::IterationLimit;
-            }
-            best = natural.min(best);
-            if !changes.is_empty() {
-                self.apply(&changes);
-                self.refresh();
-            }
-            outer += 1;
-            let inner = (INNER * natural).max(0.95 * target);
-            let run = self.conjugate(null_space, inner, tol.max_iterations - iterations)?;
-            iterations += run.iterations;
-            residual = run.residual;
-        };
-        self.get(x);
-        let count = self.write_policy(policy);
-        Ok(solved(
-            status,
-            iterations,
-            outer.max(1),
-            residual,
-            initial_natural,
-            count,
-        ))
-    }
-
-    /// The policy to begin with: the given one, or nothing separated.
-    fn start_policy(&mut self, policy: &Policy) {
-        self.separated.fill(0);
-        if policy.separated.len() == self.index.len() {
-            for wall in &self.walls {
-                if policy.separated[wall.unknown as usize] {
-                    self.separated[wall.place as usize] |= 1 << wall.lane;
-                    self.x[wall.index as usize] = 0.0;
-                }
-            }
-        }
-    }
-
-    /// Writes the policy by unknown, returning how many are separated.
-    fn write_policy(&self, policy: &mut Policy) -> usize {
-        policy.separated.clear();
-        policy.separated.resize(self.index.len(), false);
-        let mut count = 0;
-        for wall in &self.walls {
-            if self.separated[wall.place as usize] >> wall.lane & 1 == 1 {
-                policy.separated[wall.unknown as usize] = true;
-                count += 1;
-            }
-        }
-        count
-    }
-
-    /// The norm of the natural residual, and the walls whose policy should change.
-    fn judge(&self, residual: f64) -> (f64, Vec<WallCell>) {
-        let mut natural: f64 = 0.0;
-        let mut on_walls: f64 = 0.0;
-        let mut changes = Vec::new();
-        for wall in &self.walls {
-            let (index, place, lane) = wall.split();
-            let y = self.matrix.row_dot(place, index, lane, &self.x) - self.b[index];
-            let pressing = self.matrix.rows[place].diagonal[lane] * self.x[index];
-            natural = natural.max(y.min(pressing).abs());
-            let is_separated = self.separated[place] >> lane & 1 == 1;
-            if !is_separated {
-                on_walls = on_walls.max(y.abs());
-            }
-            if (y > pressing) != is_separated {
-                changes.push(*wall);
-            }
-        }
-        // Rows without a constraint are measured by their residual; if the largest one belongs
-        // to a wall it has been judged above.
-        if residual > on_walls || self.walls.is_empty() {
-            natural = natural.max(residual);
-        } else {
-            natural = natural.max(self.free_residual());
-        }
-        (natural, changes)
-    }
-
-    /// The largest residual of the unconstrained rows.
-    fn free_residual(&self) -> f64 {
-        let r = self.hierarchy.residual();
-        let mut largest: f32 = 0.0;
-        for segment in &self.matrix.segments {
-            for k in 0..segment.blocks as usize {
-                let walls = match segment.stream {
-                    UNIFORM => 0,
-                    first => self.matrix.rows[first as usize + k].constrained,
-                };
-                let start = segment.index as usize + k * BLOCK;
-                for lane in (0..BLOCK).filter(|lane| walls >> lane & 1 == 0) {
-                    largest = largest.max(r[start + lane].abs());
-                }
-            }
-        }
-        f64::from(largest) / self.scale
-    }
-
-    /// Changes the policy, keeping the residual that of the new problem.
-    fn apply(&mut self, changes: &[WallCell]) {
-        let r = self.hierarchy.right_hand_side();
-        for wall in changes {
-            let (index, place, lane) = wall.split();
-            self.separated[place] ^= 1 << lane;
-            if self.separated[place] >> lane & 1 == 1 {
-                let value = self.scale * std::mem::take(&mut self.x[index]);
-                let rows = &self.matrix.rows[place];
-                for (a, axis) in slots::<D>().into_iter().enumerate() {
-                    let stride = self.matrix.shape.strides[axis];
-                    r[index - stride] -= (rows.low[a][lane] * value) as f32;
-                    r[index + stride] -= (rows.high[a][lane] * value) as f32;
-                }
-            }
-        }
-        // Every wall row afresh: held ones have no residual, others may have a neighbour changed.
-        for wall in &self.walls {
-            let (index, place, lane) = wall.split();
-            r[index] = if self.separated[place] >> lane & 1 == 1 {
-                0.0
-            } else {
-                let y = self.matrix.row_dot(place, index, lane, &self.x);
-                (self.scale * (self.b[index] - y)) as f32
-            };
-        }
-    }
-
     /// Reads the solution.
-    fn get(&self, x: &mut [f64]) {
+    pub(super) fn get(&self, x: &mut [f64]) {
         for (x, &index) in x.iter_mut().zip(&self.index) {
             *x = self.x[index as usize];
         }
     }
 
     /// `r ← b − A x` on the rows not left out, returning its max norm.
-    fn true_residual(&mut self) -> f64 {
+    pub(super) fn true_residual(&mut self) -> f64 {
         let b = Shared(self.b.as_mut_ptr());
         let to = self.iterate();
         let (a, level) = (&self.matrix, &self.hierarchy.levels[0]);
@@ -523,7 +346,7 @@ impl<const D: usize> LatticeSolver<D> {
     }
 
     /// Conjugate gradients from the residual at hand until its norm is within `target`.
-    fn conjugate(
+    pub(super) fn conjugate(
         &mut self,
         null_space: &NullSpace,
         target: f64,
@@ -637,7 +460,7 @@ impl<const D: usize> LatticeSolver<D> {
     }
 }
 
-fn solved(
+pub(super) fn solved(
     status: Status,
     iterations: usize,
     outer_iterations: usize,
@@ -656,7 +479,7 @@ fn solved(
 }
 
 /// The projection of `b` off the null space, if there is one.
-fn project(null_space: &NullSpace, b: &[f64]) -> Option<Vec<f64>> {
+pub(super) fn project(null_space: &NullSpace, b: &[f64]) -> Option<Vec<f64>> {
     (!null_space.is_none()).then(|| {
         let mut b = b.to_vec();
         null_space.project(&mut b);
@@ -664,7 +487,7 @@ fn project(null_space: &NullSpace, b: &[f64]) -> Option<Vec<f64>> {
     })
 }
 
-fn finite(value: f64, iteration: usize) -> Result<f64, SolveError> {
+pub(super) fn finite(value: f64, iteration: usize) -> Result<f64, SolveError> {
     value
         .is_finite()
         .then_some(value)

@@ -12,9 +12,15 @@ use crate::problem::{Policy, Problem, Solution};
 /// another order, within it.
 const MARGIN: f64 = 0.9;
 
-/// Outer iterations without a smaller residual before inexact systems are solved exactly, and
-/// then before giving up. Exact policies of an M-matrix cannot cycle, inexact ones can.
+/// Outer iterations without a smaller residual before systems are solved more exactly, first to
+/// the tolerance and then by a further digit each time. Exact policies of an M-matrix cannot
+/// cycle; inexact ones can, and so can those whose linear residual is only just below the
+/// tolerance.
 const PATIENCE: usize = 8;
+const MOST_DIGITS: i32 = 6;
+
+/// Outer iterations without a smaller residual, systems solved as exactly as they can be, before
+/// giving up.
 const EXACT_PATIENCE: usize = 100;
 
 /// A penalty that proves too weak is multiplied by `STRONGER`, up to `STRONGEST`.
@@ -134,8 +140,11 @@ impl<A: Operator + ?Sized, P: Restricted<A>> Iteration<'_, A, P> {
                 outer_iterations += 1;
                 self.precondition();
             }
-            let exact = !changed || watch.patience_is_out();
-            let outcome = self.solve_active(residual, exact, self.max_iterations - iterations)?;
+            let digits = watch.digits();
+            let exact = !changed || digits > 0;
+            let share = if exact { 0.0 } else { self.share };
+            let goal = (MARGIN * 0.1_f64.powi(digits) * self.target).max(share * residual);
+            let outcome = self.solve_active(goal, self.max_iterations - iterations)?;
             iterations += outcome.iterations;
             residual = self.residual(iterations)?;
             changed = self.next_policy();
@@ -208,23 +217,17 @@ impl<A: Operator + ?Sized, P: Restricted<A>> Iteration<'_, A, P> {
         }
     }
 
-    /// Solves for the policy from the current `x`.
-    fn solve_active(
-        &mut self,
-        residual: f64,
-        exact: bool,
-        max_iterations: usize,
-    ) -> Result<Outcome, SolveError> {
+    /// Solves for the policy from the current `x`, to a residual of `goal`.
+    fn solve_active(&mut self, goal: f64, max_iterations: usize) -> Result<Outcome, SolveError> {
         let Problem {
             a, b, null_space, ..
         } = self.begun.problem;
         let Work {
             separation, x, rhs, ..
         } = &mut *self.work;
-        let loose = if exact { 0.0 } else { self.share * residual };
         let tol = Tolerance {
             relative: 0.0,
-            absolute: (MARGIN * self.target).max(loose),
+            absolute: goal,
             max_iterations,
         };
         let m = &mut *self.preconditioner;
@@ -262,7 +265,7 @@ impl<A: Operator + ?Sized, P: Restricted<A>> Iteration<'_, A, P> {
 struct Watch {
     best: f64,
     since_best: usize,
-    exact: bool,
+    digits: i32,
 }
 
 impl Watch {
@@ -270,17 +273,18 @@ impl Watch {
         Watch {
             best: residual,
             since_best: 0,
-            exact: false,
+            digits: 0,
         }
     }
 
-    /// Whether systems must be solved exactly from now on.
-    fn patience_is_out(&mut self) -> bool {
-        if self.since_best > PATIENCE && !self.exact {
-            self.exact = true;
+    /// How much more exactly than to the tolerance systems are to be solved; none while loose
+    /// ones will do.
+    fn digits(&mut self) -> i32 {
+        if self.since_best > PATIENCE && self.digits < MOST_DIGITS {
+            self.digits += 1;
             self.since_best = 0;
         }
-        self.exact
+        self.digits
     }
 
     /// Takes note of a residual; whether even exact systems lead nowhere.
@@ -291,6 +295,6 @@ impl Watch {
         } else {
             self.since_best += 1;
         }
-        self.exact && self.since_best > EXACT_PATIENCE
+        self.digits >= MOST_DIGITS && self.since_best > EXACT_PATIENCE
     }
 }

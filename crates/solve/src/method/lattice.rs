@@ -103,6 +103,10 @@ pub(super) struct PiMgpcg {
 }
 
 impl Engine for PiMgpcg {
+    fn anchors(&self) -> bool {
+        true
+    }
+
     fn convert(&mut self, problem: &Problem<'_>) -> Result<(), SolveError> {
         if self.lattice.convert(problem)? {
             Ok(())

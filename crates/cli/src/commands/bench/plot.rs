@@ -9,6 +9,7 @@ use super::entry::Row;
 const PANEL: [f64; 2] = [420.0, 300.0];
 /// Room left of a panel, for figures or names, and above it.
 const MARGIN: [f64; 2] = [110.0, 60.0];
+/// Room below lines, for the sizes.
 const BELOW: f64 = 60.0;
 const LEGEND_LINE: f64 = 20.0;
 const BAR: f64 = 22.0;
@@ -47,13 +48,13 @@ pub fn svg(courses: &[Course]) -> String {
     } else {
         PANEL[1]
     };
-    let legend = if is_single {
-        0.0
+    let below = if is_single {
+        MARGIN[1] / 3.0
     } else {
-        LEGEND_LINE * methods.len().div_ceil(4) as f64
+        BELOW + LEGEND_LINE * methods.len().div_ceil(4) as f64
     };
     let width = 2.0 * (PANEL[0] + MARGIN[0]) + 40.0;
-    let height = MARGIN[1] + inner + BELOW + legend;
+    let height = MARGIN[1] + inner + below;
     let mut out = String::new();
     open(&mut out, width, height);
     let title = courses.first().map_or_else(String::new, |course| {

@@ -138,9 +138,9 @@ fn figure(value: f64) -> String {
     };
     let decimals = (3 - digits_before).clamp(0, 6) as usize;
     let text = format!("{value:.decimals$}");
-    match text.split_once('.') {
-        Some((whole, zeros)) if zeros.bytes().all(|digit| digit == b'0') => whole.into(),
-        _ => text,
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').into(),
+        false => text,
     }
 }
 
