@@ -4,10 +4,10 @@ use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
 use crate::bvh::Ray;
-use crate::raytrace::{Event, Surface, World};
+use crate::raytrace::{Event, World};
 
 /// Texels along a side.
-const SIDE: usize = 256;
+const SIDE: usize = 192;
 /// Light rays per texel and axis.
 const OVERSAMPLE: usize = 2;
 /// Surfaces a light ray may cross.
@@ -112,10 +112,10 @@ impl Lightmap {
 
     fn descend(&self, world: &World, mut ray: Ray) -> Option<(Vec2, Vec3)> {
         let mut inside = false;
-        let mut light = Vec3::ONE;
+        let mut light = Vec3::splat(world.through_glass(&ray));
         for _ in 0..CROSSINGS {
             match world.next(&ray, inside) {
-                Event::Sky => return None,
+                Event::Sky | Event::Body(..) => return None,
                 Event::Ground(t) => {
                     let p = ray.at(t);
                     let light = if inside {
@@ -124,13 +124,6 @@ impl Lightmap {
                         light
                     };
                     return Some((Vec2::new(p.x, p.z), light));
-                }
-                Event::Body(index, hit) => {
-                    if world.bodies[index].surface != Surface::Glass {
-                        return None;
-                    }
-                    light *= 0.94;
-                    ray.origin = ray.at(hit.t);
                 }
                 Event::Liquid(hit) => {
                     let (split, was_inside, point) = world.meet_liquid(&ray, &hit);

@@ -9,34 +9,42 @@ use crate::mesh::Mesh;
 use crate::optics::{Split, WATER, pane_reflectance, split};
 
 /// Surfaces a path of light may meet before it is given up.
-const DEPTH: usize = 9;
+const DEPTH: usize = 7;
+/// Walls of one glass body that are seen one behind the other.
+const SHELLS: usize = 6;
 /// Reflections followed by rays of their own, counted along a path; later ones see the sky only.
-const BRANCHES: usize = 2;
+const BRANCHES: usize = 1;
 /// Reflections weaker than this see the sky only.
-const LEAST_WEIGHT: f32 = 0.03;
+const LEAST_WEIGHT: f32 = 0.06;
 /// Vertex normals farther than this (cosine) from a face's belong to the other side of a crease.
 const CREASE: f32 = 0.55;
 
-/// A matte or glass body.
-pub(crate) struct Body {
+/// A mesh made ready for rays.
+pub(crate) struct Shell {
     pub bvh: Bvh,
     pub mesh: Mesh,
-    pub surface: Surface,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Surface {
-    /// Diffuse with this albedo.
-    Matte(Vec3),
-    /// A thin shell that reflects and lets through without bending.
-    Glass,
+impl Shell {
+    pub fn new(mesh: Mesh) -> Self {
+        let bvh = Bvh::new(&mesh);
+        Self { bvh, mesh }
+    }
+}
+
+/// A matte body.
+pub(crate) struct Body {
+    pub shell: Shell,
+    /// Share of light that it throws back, by colour.
+    pub albedo: Vec3,
 }
 
 /// A scene made ready for rays.
 pub(crate) struct World {
-    pub liquid: Mesh,
-    pub liquid_bvh: Bvh,
+    pub liquid: Shell,
     pub bodies: Vec<Body>,
+    /// Thin clear shells, which reflect and let through without bending.
+    pub glass: Vec<Shell>,
     pub environment: Environment,
     /// Beer-Lambert coefficient of the liquid, per unit of length.
     pub absorption: Vec3,
@@ -90,19 +98,24 @@ impl World {
         0.008 * self.size
     }
 
-    /// What a ray meets first.
+    /// The same along a ray that meets the liquid's skin at a slant.
+    fn gap(&self, ray: &Ray, skin: &Hit) -> f32 {
+        let slant = ray.direction.dot(face_normal(&self.liquid.mesh, skin));
+        self.contact() / slant.abs().max(0.05)
+    }
+
+    /// What a ray meets first, glass apart.
     ///
-    /// Surfaces closer than [`Self::contact`] to the liquid's skin are taken as touching it: seen
-    /// from inside, matte things just beyond the skin have no air, and no mirror, before them; and
-    /// glass that is wet is left out, since which of the two meshes lies outside is chance.
+    /// Matte things closer than [`Self::contact`] to the liquid's skin are taken as touching it:
+    /// seen from inside, they have no air, and no mirror, before them.
     pub fn next(&self, ray: &Ray, inside: bool) -> Event {
         let least = self.grain();
-        let liquid = self.liquid_bvh.first_hit(ray, least, f32::MAX);
-        let (skin, gap) = liquid.map_or((f32::MAX, 0.0), |hit| {
-            let slant = ray.direction.dot(face_normal(&self.liquid, &hit)).abs();
-            (hit.t, self.contact() / slant.max(0.05))
-        });
-        let mut reach = if inside { skin + gap } else { skin };
+        let liquid = self.liquid.bvh.first_hit(ray, least, f32::MAX);
+        let mut reach = match liquid {
+            Some(hit) if inside => hit.t + self.gap(ray, &hit),
+            Some(hit) => hit.t,
+            None => f32::MAX,
+        };
         let mut event = liquid.map_or(Event::Sky, Event::Liquid);
         if ray.direction.y < -1e-6 {
             let t = (self.ground - ray.origin.y) / ray.direction.y;
@@ -112,12 +125,7 @@ impl World {
             }
         }
         for (index, body) in self.bodies.iter().enumerate() {
-            let (least, limit) = match body.surface {
-                Surface::Glass if inside => continue,
-                Surface::Glass => (2.0 * self.contact(), reach.min(skin - gap)),
-                Surface::Matte(_) => (least, reach),
-            };
-            if let Some(hit) = body.bvh.first_hit(ray, least, limit) {
+            if let Some(hit) = body.shell.bvh.first_hit(ray, least, reach) {
                 event = Event::Body(index, hit);
                 reach = hit.t;
             }
@@ -125,7 +133,10 @@ impl World {
         event
     }
 
-    /// Light that a camera ray sees, with the panes of the tank in front and behind.
+    /// Light that a camera ray sees, with glass bodies and the panes of the tank before it.
+    ///
+    /// Glass bends no light, so it only lies over the picture. Glass behind the liquid is left
+    /// out: its faint reflections would be lost in those of the liquid.
     pub fn see(&self, ray: &Ray) -> Vec3 {
         let event = self.next(ray, false);
         let hidden = match event {
@@ -134,6 +145,46 @@ impl World {
             Event::Sky => f32::MAX,
         };
         let light = self.shade(ray, &event, Path::START);
+        // Glass that is wet is left out too: which of the two meshes lies outside is chance.
+        let dry = match event {
+            Event::Liquid(hit) => hidden - self.gap(ray, &hit),
+            _ => hidden,
+        };
+        let light = self.behind_glass(ray, light, dry);
+        self.behind_panes(ray, light, hidden)
+    }
+
+    /// What is left of light that comes through glass bodies nearer than `limit`.
+    fn behind_glass(&self, ray: &Ray, light: Vec3, limit: f32) -> Vec3 {
+        let mut shells: Vec<(f32, Vec3)> = Vec::new();
+        for glass in &self.glass {
+            let mut least = self.grain();
+            for _ in 0..SHELLS {
+                let Some(hit) = glass.bvh.first_hit(ray, least, limit) else {
+                    break;
+                };
+                shells.push((hit.t, normals(&glass.mesh, &hit).1));
+                least = hit.t + 2.0 * self.contact();
+            }
+        }
+        shells.sort_by(|a, b| b.0.total_cmp(&a.0));
+        shells.into_iter().fold(light, |light, (_, normal)| {
+            let mirror = ray.direction - 2.0 * ray.direction.dot(normal) * normal;
+            let sky = self.environment.radiance(mirror.with_y(mirror.y.abs()));
+            let share = pane_reflectance(ray.direction.dot(normal));
+            (0.99 * light).lerp(sky.min(Vec3::splat(2.0)), share)
+        })
+    }
+
+    /// The share of sunlight that glass bodies let through; each has two walls in its way.
+    pub fn through_glass(&self, ray: &Ray) -> f32 {
+        let meets = |glass: &&Shell| glass.bvh.any_hit(ray, self.grain(), f32::MAX);
+        0.88f32.powi(self.glass.iter().filter(meets).count() as i32)
+    }
+
+    /// What is left of light that comes through the panes of the tank, as far as nothing nearer
+    /// hides them.
+    fn behind_panes(&self, ray: &Ray, light: Vec3, hidden: f32) -> Vec3 {
         let Some([lo, hi]) = self.panes else {
             return light;
         };
@@ -241,7 +292,7 @@ impl World {
 
     /// The optics at a liquid surface: the split, whether the ray was inside, and the point.
     pub fn meet_liquid(&self, ray: &Ray, hit: &Hit) -> (Split, bool, Vec3) {
-        let (face, smooth) = normals(&self.liquid, hit);
+        let (face, smooth) = normals(&self.liquid.mesh, hit);
         let inside = ray.direction.dot(face) > 0.0;
         let turn = if inside { -1.0 } else { 1.0 };
         let normal = if ray.direction.dot(smooth) * turn < -0.02 {
@@ -259,40 +310,13 @@ impl World {
 
     fn body_light(&self, index: usize, ray: &Ray, hit: &Hit, path: Path) -> Vec3 {
         let body = &self.bodies[index];
-        let (face, smooth) = normals(&body.mesh, hit);
+        let (face, smooth) = normals(&body.shell.mesh, hit);
         let turn = if ray.direction.dot(face) > 0.0 {
             -1.0
         } else {
             1.0
         };
-        let normal = smooth * turn;
-        let point = ray.at(hit.t);
-        match body.surface {
-            Surface::Matte(albedo) => albedo * self.diffuse(point, normal, path.inside),
-            Surface::Glass => {
-                if path.depth >= DEPTH {
-                    return self.environment.ambient(Vec3::Y);
-                }
-                let share = pane_reflectance(ray.direction.dot(normal));
-                let next = Path {
-                    depth: path.depth + 1,
-                    ..path
-                };
-                let passed = self.trace(
-                    &Ray {
-                        origin: point,
-                        direction: ray.direction,
-                    },
-                    next,
-                );
-                let mirror = ray.direction - 2.0 * ray.direction.dot(normal) * normal;
-                let sky = self
-                    .environment
-                    .radiance(mirror.with_y(mirror.y.abs()))
-                    .min(Vec3::splat(2.0));
-                (0.99 * passed).lerp(sky, share)
-            }
-        }
+        body.albedo * self.diffuse(ray.at(hit.t), smooth * turn, path.inside)
     }
 
     /// Light falling on a matte point.
@@ -312,9 +336,7 @@ impl World {
             origin: point,
             direction: self.environment.sun,
         };
-        let blocked = |body: &Body| {
-            body.surface != Surface::Glass && body.bvh.any_hit(&ray, self.grain(), f32::MAX)
-        };
+        let blocked = |body: &Body| body.shell.bvh.any_hit(&ray, self.grain(), f32::MAX);
         if self.bodies.iter().any(blocked) {
             return Vec3::ZERO;
         }
@@ -323,10 +345,10 @@ impl World {
         let mut length = 0.0;
         let mut last = 0.0;
         for _ in 0..DEPTH {
-            let Some(hit) = self.liquid_bvh.first_hit(&ray, least, f32::MAX) else {
+            let Some(hit) = self.liquid.bvh.first_hit(&ray, least, f32::MAX) else {
                 break;
             };
-            wet = ray.direction.dot(face_normal(&self.liquid, &hit)) > 0.0;
+            wet = ray.direction.dot(face_normal(&self.liquid.mesh, &hit)) > 0.0;
             if wet {
                 length += hit.t - last;
             }

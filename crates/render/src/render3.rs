@@ -3,22 +3,24 @@
 use glam::Vec3;
 use rayon::prelude::*;
 
-use crate::bvh::Bvh;
 use crate::camera::{Camera, View};
 use crate::environment::{Environment, bytes, display, linear};
 use crate::error::{RenderError, positive};
 use crate::image::{Image, Size, check_size};
 use crate::lightmap::Lightmap;
 use crate::mesh::Mesh;
-use crate::raytrace::{Body, Surface, World};
+use crate::raytrace::{Body, Shell, World};
 
 /// Difference of display values between neighbours above which a pixel is sampled again.
-const CONTRAST: f32 = 0.045;
-/// Where the further samples of a pixel fall, in pixels from its centre.
+const CONTRAST: f32 = 0.06;
+/// Difference above which it is sampled with all of the further samples, not just two.
+const STRONG_CONTRAST: f32 = 0.4;
+/// Where the further samples of a pixel fall, in pixels from its centre; the first two face each
+/// other.
 const FURTHER: [[f32; 2]; 4] = [
     [-0.375, -0.125],
-    [0.125, -0.375],
     [0.375, 0.125],
+    [0.125, -0.375],
     [-0.125, 0.375],
 ];
 
@@ -127,24 +129,27 @@ pub fn render(scene: &Scene3, size: Size) -> Result<Image, RenderError> {
         .map(|i| look((i % width) as f32 + 0.5, (i / width) as f32 + 0.5))
         .collect();
     let refine = |i: usize| {
-        if !stands_out(&centres, size, i) {
-            return bytes(centres[i]);
-        }
+        let further = match contrast(&centres, size, i) {
+            x if x > STRONG_CONTRAST => &FURTHER[..],
+            x if x > CONTRAST => &FURTHER[..2],
+            _ => &[],
+        };
         let (x, y) = ((i % width) as f32 + 0.5, (i / width) as f32 + 0.5);
-        let more: Vec3 = FURTHER.iter().map(|[dx, dy]| look(x + dx, y + dy)).sum();
-        bytes((centres[i] + more) / (1 + FURTHER.len()) as f32)
+        let more: Vec3 = further.iter().map(|[dx, dy]| look(x + dx, y + dy)).sum();
+        bytes((centres[i] + more) / (1 + further.len()) as f32)
     };
     let pixels = (0..width * height).into_par_iter().map(refine).collect();
     Image::from_pixels(size, pixels)
 }
 
-/// Does a pixel differ from any of its neighbours?
-fn stands_out(pixels: &[Vec3], [width, height]: Size, i: usize) -> bool {
+/// The largest difference between a pixel and any of its neighbours.
+fn contrast(pixels: &[Vec3], [width, height]: Size, i: usize) -> f32 {
     let (x, y) = (i % width, i / width);
     let here = pixels[i];
     let ys = y.saturating_sub(1)..(y + 2).min(height);
     ys.flat_map(|j| (x.saturating_sub(1)..(x + 2).min(width)).map(move |k| j * width + k))
-        .any(|j| (pixels[j] - here).abs().max_element() > CONTRAST)
+        .map(|j| (pixels[j] - here).abs().max_element())
+        .fold(0.0, f32::max)
 }
 
 fn corners(scene: &Scene3) -> [Vec3; 2] {
@@ -167,23 +172,29 @@ fn build(scene: &Scene3) -> Result<World, RenderError> {
     let [lo, hi] = corners(scene);
     let size = (hi - lo).max_element();
     let style = &scene.style;
-    let mut bodies: Vec<Body> = scene
-        .solids
-        .iter()
-        .map(|s| body(s.mesh.clone(), surface(s.material)))
-        .collect();
+    let (mut bodies, mut glass) = (Vec::new(), Vec::new());
+    for solid in &scene.solids {
+        let shell = Shell::new(solid.mesh.clone());
+        match solid.material {
+            Material::Matte(colour) => bodies.push(Body {
+                shell,
+                albedo: linear(colour),
+            }),
+            Material::Glass => glass.push(shell),
+        }
+    }
     let tank = scene.container == Container::Tank;
     if tank {
-        bodies.push(body(
-            edges(lo, hi, 0.003 * size),
-            Surface::Matte(Vec3::splat(0.75)),
-        ));
+        bodies.push(Body {
+            shell: Shell::new(edges(lo, hi, 0.003 * size)),
+            albedo: Vec3::splat(0.75),
+        });
     }
     let tint = linear(style.tint).clamp(Vec3::splat(1e-3), Vec3::ONE);
     let mut world = World {
-        liquid_bvh: Bvh::new(&scene.liquid),
-        liquid: scene.liquid.clone(),
+        liquid: Shell::new(scene.liquid.clone()),
         bodies,
+        glass,
         environment: Environment {
             sun: Vec3::from(style.sun.map(|x| x as f32)).normalize_or(Vec3::Y),
             sunlight: Vec3::new(1.05, 1.0, 0.92),
@@ -201,21 +212,6 @@ fn build(scene: &Scene3) -> Result<World, RenderError> {
     };
     world.lightmap = Lightmap::cast(&world, lo, hi);
     Ok(world)
-}
-
-fn body(mesh: Mesh, surface: Surface) -> Body {
-    Body {
-        bvh: Bvh::new(&mesh),
-        mesh,
-        surface,
-    }
-}
-
-fn surface(material: Material) -> Surface {
-    match material {
-        Material::Matte(colour) => Surface::Matte(linear(colour)),
-        Material::Glass => Surface::Glass,
-    }
 }
 
 /// The twelve edges of a box as square rods of half width `r`, just outside it.

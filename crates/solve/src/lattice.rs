@@ -4,7 +4,7 @@
 //! Blocks in the uniform interior store no coefficients; the others read theirs from one stream.
 //! A [`LatticeSolver`] runs conjugate gradients in double precision on it, preconditioned by a
 //! V-cycle in single precision whose coarse levels are aggregates of cells that know thin solids
-//! ([`coarsen`]), and policy iteration for complementarity problems with the hierarchy rebuilt
+//! (`coarsen.rs`), and policy iteration for complementarity problems with the hierarchy rebuilt
 //! for every policy.
 
 mod blocks;

@@ -1,11 +1,9 @@
 //! The lattice solver against the general ones, on tanks, plates, spray and mazes.
 
 mod common;
-#[path = "common/lattice.rs"]
-mod lattice;
 
+use common::lattice::{Lattice, Tank};
 use common::{from_rows, noise};
-use lattice::{Lattice, Tank};
 use plash_solve::lattice::LatticeSolver;
 use plash_solve::{
     Csr, Mic0, Mic0Options, NullSpace, Pcg, Places, Policy, Problem, Solution, Tolerance,

@@ -11,6 +11,9 @@ use crate::problem::{Policy, Solution};
 /// more wastes iterations on a policy that is about to change.
 const INNER: f64 = 0.1;
 
+/// So many policies in a row that do not lower the residual ask for a stricter inner solve.
+const PATIENCE: usize = 3;
+
 /// Policies tried before giving up. They change by fewer cells each time and end by themselves.
 const MAX_POLICIES: usize = 60;
 
@@ -74,7 +77,7 @@ impl<const D: usize> LatticeSolver<D> {
         // Where the recurrence of the residual, in single precision, was last made true.
         let mut reference = residual;
         let (mut iterations, mut outer, mut initial) = (0, 0, None);
-        let (mut factor, mut best) = (INNER, f64::INFINITY);
+        let (mut factor, mut best, mut stalled) = (INNER, f64::INFINITY, 0);
         let (status, natural) = loop {
             let (mut natural, mut changes) = self.judge(residual);
             if natural <= target || residual < 10.0 * FLOOR * reference {
@@ -93,9 +96,10 @@ impl<const D: usize> LatticeSolver<D> {
             if iterations >= tol.max_iterations || outer >= MAX_POLICIES {
                 break (Status::IterationLimit, natural);
             }
-            // A policy that does not get better was judged by too coarse a solution.
-            if natural > 0.5 * best {
-                factor = (0.1 * factor).max(1e-6);
+            // Policies that do not get better were judged by too coarse a solution.
+            stalled = if natural < best { 0 } else { stalled + 1 };
+            if stalled == PATIENCE {
+                (factor, stalled) = ((0.1 * factor).max(1e-6), 0);
             }
             best = natural.min(best);
             self.anchor(pockets, &mut changes);

@@ -19,7 +19,7 @@ use crate::pictures::{self, Painter, STILL};
 use crate::{beside, meter, surfaces};
 
 /// The video is slower than life by this factor: a splash is over too soon to be seen.
-const SLOWER: f64 = 3.0;
+const SLOWER: f64 = 2.5;
 /// Liquid closer than this many cells to a wall counts as being on it.
 const CLOSE: f64 = 2.0;
 /// Colour, size and place of captions.
