@@ -1,6 +1,6 @@
-//! A bounding volume hierarchy over triangles, split by binned surface area, four boxes to a node.
+//! A bounding volume hierarchy over triangles, split by binned surface area.
 
-use glam::{Vec3, Vec4};
+use glam::{Vec3, Vec3A};
 
 use crate::mesh::Mesh;
 
@@ -8,10 +8,8 @@ use crate::mesh::Mesh;
 const LEAF: usize = 4;
 /// Bins tried along the longest axis of centroids.
 const BINS: usize = 12;
-/// Children of a node, tested together in the four lanes of a vector.
-const WIDTH: usize = 4;
-/// Deepest stack of a traversal: three boxes are left behind per level, and levels halve.
-const STACK: usize = 96;
+/// Deepest stack of a traversal; splitting at the median beyond it is never needed below 2⁴⁸ triangles.
+const STACK: usize = 64;
 
 /// A half line.
 #[derive(Clone, Copy, Debug)]
@@ -63,29 +61,13 @@ impl Bounds {
     }
 }
 
-/// A range of triangles and the box around them, while the tree is made.
-#[derive(Clone, Copy, Debug)]
-struct Branch {
-    bounds: Bounds,
-    /// A leaf holds `count` triangles from `first`; else (`count == 0`) there are children at
-    /// `first` and `first + 1`.
-    first: u32,
-    count: u32,
-}
-
-/// Up to four boxes, coordinate by coordinate, and what is in them.
+/// A leaf holds `count` triangles from `first`; a branch (`count == 0`) has children at
+/// `first` and `first + 1`.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    lo: [Vec4; 3],
-    hi: [Vec4; 3],
-    inner: [Inner; WIDTH],
-    /// One bit for each box there is.
-    present: u32,
-}
-
-/// `count` triangles from `first`, or the node `first` if there are none.
-#[derive(Clone, Copy, Debug, Default)]
-struct Inner {
+    // Four lanes each: meeting boxes is most of the work of drawing.
+    lo: Vec3A,
+    hi: Vec3A,
     first: u32,
     count: u32,
 }
@@ -136,7 +118,8 @@ impl Bvh {
         if items.is_empty() {
             return Self::default();
         }
-        let branches = build(&mut items);
+        let mut nodes = Vec::with_capacity(items.len());
+        build(&mut items, &mut nodes);
         let triangle = |i: &Item| {
             let [a, b, c] = corners(i.index);
             Triangle {
@@ -147,7 +130,7 @@ impl Bvh {
             }
         };
         Self {
-            nodes: widen(&branches),
+            nodes,
             triangles: items.iter().map(triangle).collect(),
         }
     }
@@ -186,72 +169,69 @@ impl Bvh {
         if self.nodes.is_empty() {
             return;
         }
-        let slabs = Slabs::new(ray);
-        let mut stack = [(0.0, Inner::default()); STACK];
-        let mut depth = 1;
-        while depth > 0 {
+        let origin = Vec3A::from(ray.origin);
+        let inverse = Vec3A::from(ray.direction.recip());
+        let mut stack = [0u32; STACK];
+        let mut depth = 0;
+        let mut current = 0u32;
+        if enter(&self.nodes[0], origin, inverse, least, *limit).is_none() {
+            return;
+        }
+        loop {
+            let node = &self.nodes[current as usize];
+            if node.count > 0 {
+                for triangle in &self.triangles[node.first as usize..][..node.count as usize] {
+                    if let Some(hit) = triangle.meet(ray, least, *limit)
+                        && accept(hit, limit)
+                    {
+                        return;
+                    }
+                }
+            } else {
+                let test =
+                    |child: u32| enter(&self.nodes[child as usize], origin, inverse, least, *limit);
+                let (a, b) = (node.first, node.first + 1);
+                match (test(a), test(b)) {
+                    (Some(near_a), Some(near_b)) => {
+                        let (near, far) = if near_a <= near_b { (a, b) } else { (b, a) };
+                        if depth < STACK {
+                            stack[depth] = far;
+                            depth += 1;
+                        }
+                        current = near;
+                        continue;
+                    }
+                    (Some(_), None) => {
+                        current = a;
+                        continue;
+                    }
+                    (None, Some(_)) => {
+                        current = b;
+                        continue;
+                    }
+                    (None, None) => {}
+                }
+            }
+            if depth == 0 {
+                return;
+            }
             depth -= 1;
-            let (near, Inner { first, count }) = stack[depth];
-            if near > *limit {
-                continue;
-            }
-            for triangle in &self.triangles[first as usize..][..count as usize] {
-                if let Some(hit) = triangle.meet(ray, least, *limit)
-                    && accept(hit, limit)
-                {
-                    return;
-                }
-            }
-            if count > 0 {
-                continue;
-            }
-            let node = &self.nodes[first as usize];
-            let (mut met, nears) = slabs.meet(node, least, *limit);
-            let bottom = depth;
-            while met != 0 && depth < STACK {
-                let lane = met.trailing_zeros() as usize;
-                met &= met - 1;
-                // Kept in order, so that the nearest is on top.
-                let mut place = depth;
-                while place > bottom && stack[place - 1].0 < nears[lane] {
-                    stack[place] = stack[place - 1];
-                    place -= 1;
-                }
-                stack[place] = (nears[lane], node.inner[lane]);
-                depth += 1;
-            }
+            current = stack[depth];
         }
     }
 }
 
-/// A ray in the form in which it meets boxes.
-struct Slabs {
-    origin: [Vec4; 3],
-    inverse: [Vec4; 3],
-}
-
-impl Slabs {
-    fn new(ray: &Ray) -> Self {
-        let inverse = ray.direction.recip();
-        Self {
-            origin: ray.origin.to_array().map(Vec4::splat),
-            inverse: inverse.to_array().map(Vec4::splat),
-        }
-    }
-
-    /// Which boxes of a node are met between `least` and `limit`, and where they are entered.
-    fn meet(&self, node: &Node, least: f32, limit: f32) -> (u32, [f32; WIDTH]) {
-        let (mut near, mut far) = (Vec4::splat(least), Vec4::splat(limit));
-        for axis in 0..3 {
-            let a = (node.lo[axis] - self.origin[axis]) * self.inverse[axis];
-            let b = (node.hi[axis] - self.origin[axis]) * self.inverse[axis];
-            near = near.max(a.min(b));
-            far = far.min(a.max(b));
-        }
-        // A hair wider, so that rounding never hides a triangle lying in a box's face.
-        let met = near.cmple(far * 1.000_001).bitmask();
-        (met & node.present, near.to_array())
-    }
+/// Distance at which a ray enters a node's box, if it does before `limit`.
+fn enter(node: &Node, origin: Vec3A, inverse: Vec3A, least: f32, limit: f32) -> Option<f32> {
+    let a = (node.lo - origin) * inverse;
+    let b = (node.hi - origin) * inverse;
+    let (near, far) = (a.min(b).max_element(), a.max(b).min_element());
+    // Comparisons instead of `max` and `min`, which look for NaN on the way.
+    let near = if near > least { near } else { least };
+    let far = if far < limit { far } else { limit };
+    // A hair wider, so that rounding never hides a triangle lying in the box's face.
+    let far = far * 1.000_001;
+    (near <= far).then_some(near)
 }
 
 impl Triangle {
@@ -284,79 +264,33 @@ impl Triangle {
 }
 
 /// Split ranges of `items` in place until leaves are small; a work list instead of recursion.
-fn build(items: &mut [Item]) -> Vec<Branch> {
-    let mut branches = Vec::with_capacity(items.len());
-    branches.push(branch_over(items, 0));
+fn build(items: &mut [Item], nodes: &mut Vec<Node>) {
+    nodes.push(node_over(items, 0));
     let mut work = vec![(0usize, 0usize, items.len())];
-    while let Some((branch, start, end)) = work.pop() {
+    while let Some((node, start, end)) = work.pop() {
         if end - start <= LEAF {
             continue;
         }
         let middle = start + split(&mut items[start..end]);
-        let children = branches.len() as u32;
-        branches[branch].first = children;
-        branches[branch].count = 0;
-        branches.push(branch_over(&items[start..middle], start));
-        branches.push(branch_over(&items[middle..end], middle));
+        let children = nodes.len() as u32;
+        nodes[node].first = children;
+        nodes[node].count = 0;
+        nodes.push(node_over(&items[start..middle], start));
+        nodes.push(node_over(&items[middle..end], middle));
         work.push((children as usize, start, middle));
         work.push((children as usize + 1, middle, end));
     }
-    branches
 }
 
-fn branch_over(items: &[Item], first: usize) -> Branch {
+fn node_over(items: &[Item], first: usize) -> Node {
     let bounds = items
         .iter()
         .fold(Bounds::NONE, |sum, item| sum.include(item.bounds));
-    Branch {
-        bounds,
+    Node {
+        lo: bounds.lo.into(),
+        hi: bounds.hi.into(),
         first: first as u32,
         count: items.len() as u32,
-    }
-}
-
-/// Gather the branches of a binary tree by fours.
-fn widen(branches: &[Branch]) -> Vec<Node> {
-    let mut nodes = vec![node_over(branches, &branches[..1])];
-    let mut place = 0;
-    while place < nodes.len() {
-        for lane in 0..WIDTH {
-            let Inner { first, count } = nodes[place].inner[lane];
-            if count == 0 && nodes[place].present >> lane & 1 == 1 {
-                nodes[place].inner[lane].first = nodes.len() as u32;
-                nodes.push(node_over(branches, &branches[first as usize..][..2]));
-            }
-        }
-        place += 1;
-    }
-    nodes
-}
-
-/// A node over some branches, the largest of which are opened as long as there is room.
-fn node_over(branches: &[Branch], some: &[Branch]) -> Node {
-    let mut chosen = some.to_vec();
-    while chosen.len() < WIDTH {
-        let open = (0..chosen.len()).filter(|&i| chosen[i].count == 0);
-        let area = |i: &usize| chosen[*i].bounds.half_area();
-        let Some(largest) = open.max_by(|i, j| area(i).total_cmp(&area(j))) else {
-            break;
-        };
-        let opened = chosen.swap_remove(largest);
-        chosen.extend_from_slice(&branches[opened.first as usize..][..2]);
-    }
-    let lanes = |of: &dyn Fn(&Branch) -> f32| {
-        Vec4::from_array(std::array::from_fn(|lane| chosen.get(lane).map_or(0.0, of)))
-    };
-    Node {
-        lo: std::array::from_fn(|axis| lanes(&|branch| branch.bounds.lo[axis])),
-        hi: std::array::from_fn(|axis| lanes(&|branch| branch.bounds.hi[axis])),
-        inner: std::array::from_fn(|lane| {
-            chosen.get(lane).map_or(Inner::default(), |branch| Inner {
-                first: branch.first,
-                count: branch.count,
-            })
-        }),
-        present: (1 << chosen.len()) - 1,
     }
 }
 

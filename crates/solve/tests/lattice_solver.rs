@@ -464,3 +464,51 @@ fn bad_numbers_are_errors_and_the_guess_is_kept() {
     let solved = solver.solve_linear(&none, &problem.b, &mut x, &tol);
     assert!(solved.expect("a solve").converged());
 }
+
+/// An `n × n` square with walls on three sides, all at them constrained, and air below.
+fn room(n: usize, seed: u64) -> Lattice {
+    let at: Vec<[i32; 3]> = (0..n * n)
+        .map(|c| [(c % n) as i32, (c / n) as i32, 0])
+        .collect();
+    let rows = at.iter().enumerate().map(|(i, &[x, y, _])| {
+        let (x, y) = (x as usize, y as usize);
+        let mut row = Vec::new();
+        let sides = [
+            (x > 0, i.wrapping_sub(1)),
+            (x + 1 < n, i + 1),
+            (y + 1 < n, i + n),
+        ];
+        row.extend(sides.iter().filter(|s| s.0).map(|s| (s.1, -1.0)));
+        if y > 0 {
+            row.push((i - n, -1.0));
+        }
+        let air = if y == 0 { 1.7 } else { 0.0 };
+        let diagonal = row.len() as f64 + air;
+        row.push((i, diagonal));
+        row
+    });
+    Lattice {
+        a: from_rows(rows.collect()),
+        b: noise(n * n, seed),
+        constrained: at
+            .iter()
+            .map(|&[x, y, _]| x == 0 || x as usize + 1 == n || y as usize + 1 == n)
+            .collect(),
+        dimensions: 2,
+        at,
+    }
+}
+
+#[test]
+fn small_problems_change_their_policies_and_converge() {
+    for n in 1..=13 {
+        for seed in 0..15 {
+            let problem = room(n, seed);
+            let (solved, _, x) = lcp::<2>(&problem, 1e-9);
+            assert!(solved.converged(), "{n} {seed}: {solved:?}");
+            let none = NullSpace::none();
+            let residual = problem.problem(&none).residual(&x, &mut vec![0.0; n * n]);
+            assert!(residual <= 1.01e-9 * largest(&problem.b), "{n} {seed}");
+        }
+    }
+}

@@ -5,8 +5,8 @@ mod common;
 use common::from_rows;
 use common::lattice::{Lattice, Tank};
 use plash_solve::{
-    Csr, Method, MethodOptions, NullSpace, Policy, Problem, SolveError, Solved, Solver, Status,
-    SubSolver, Tolerance,
+    Csr, Method, MethodOptions, NullSpace, Places, Policy, Problem, SolveError, Solved, Solver,
+    Status, SubSolver, Tolerance,
 };
 
 fn tolerance(relative: f64) -> Tolerance {
@@ -340,4 +340,74 @@ fn a_compressed_pocket_loses_its_mean_and_nothing_else() {
         let consistent = b.map(|b| b - mean);
         assert!(common::residual(&a, &consistent, x) < 1e-10, "{method}");
     });
+}
+
+#[test]
+fn a_balanced_pocket_beside_other_liquid_is_not_forgotten() {
+    // Cells 0 to 3 are a closed square; 4 and 5, apart from it, touch air and are pulled.
+    let square = |i: usize, j: usize, k: usize| vec![(i, 2.0), (j, -1.0), (k, -1.0)];
+    let a = common::from_rows(vec![
+        square(0, 1, 2),
+        square(1, 0, 3),
+        square(2, 0, 3),
+        square(3, 1, 2),
+        vec![(4, 2.0), (5, -1.0)],
+        vec![(4, -1.0), (5, 2.0)],
+    ]);
+    let at = [
+        [0, 0, 0],
+        [1, 0, 0],
+        [0, 1, 0],
+        [1, 1, 0],
+        [5, 0, 0],
+        [6, 0, 0],
+    ];
+    let null_space = NullSpace::new(vec![vec![0, 1, 2, 3]]);
+    let problem = Problem {
+        constrained: &[true; 6],
+        places: Some(Places {
+            dimensions: 2,
+            at: &at,
+        }),
+        ..Problem::linear(&a, &[1.0, -1.0, 1.0, -1.0, -10.0, -10.0], &null_space)
+    };
+    for method in [Method::Auto, Method::PiMgpcg, Method::PiPcg] {
+        let (solved, x, _) = solve(method, &problem, 1e-8);
+        assert!(solved.solution.converged(), "{method}: {solved:?}");
+        assert!(
+            problem.residual(&x, &mut [0.0; 6]) < 1e-6,
+            "{method}: {x:?}"
+        );
+    }
+}
+
+#[test]
+fn automatic_choice_takes_matrices_that_are_not_for_a_lattice() {
+    // Next neighbours but one are coupled too.
+    let a = common::from_rows(vec![
+        vec![(0, 3.0), (1, -1.0), (2, -0.5)],
+        vec![(0, -1.0), (1, 3.0), (2, -1.0)],
+        vec![(0, -0.5), (1, -1.0), (2, 3.0)],
+    ]);
+    let at = [[0, 0, 0], [1, 0, 0], [2, 0, 0]];
+    let regular = NullSpace::none();
+    let problem = Problem {
+        constrained: &[true; 3],
+        places: Some(Places {
+            dimensions: 2,
+            at: &at,
+        }),
+        ..Problem::linear(&a, &[1.0, -5.0, 2.0], &regular)
+    };
+    let mut solver = Solver::new(Method::Auto, MethodOptions::default());
+    solver.convert(&problem).expect("nothing to convert");
+    solver.prepare(&problem).expect("nothing to prepare");
+    let (mut x, mut policy) = ([0.0; 3], Policy::default());
+    let tol = Tolerance::default();
+    let solved = solver.solve(&problem, &mut policy, &mut x, &tol);
+    let solved = solved.expect("a solution");
+    assert!(
+        solved.solution.converged() && solved.fell_back,
+        "{solved:?}"
+    );
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use plash_scene::Scene;
-use plash_scene::run::{Existing, IMAGES, ResumeFrom, RunFolder, RunSpec, Summary};
+use plash_scene::run::{Existing, IMAGES, ResumeFrom, RunFolder, RunSpec};
 use serde_json::json;
 
 use super::run::{Job, simulate};
@@ -31,17 +31,16 @@ pub fn demo(args: &Demo, console: Console) -> Outcome {
     let pool = pool::pool(args.threads.count)?;
     let stop = interrupt::stop_flag()?;
     let work = || {
-        let mut summaries = Vec::new();
         for job in jobs {
-            summaries.push(simulate(job, console, &stop)?);
+            simulate(job, console, &stop)?;
         }
-        Ok((summaries, film::shoot(&args.output, console, &stop)?))
+        film::shoot(&args.output, console, &stop)
     };
-    let (summaries, film) = pool
+    let film = pool
         .install(work)
-        .map_err(|failure| goes_on(failure, &args.output))?;
+        .map_err(|failure| goes_on(failure, args))?;
     let seconds = start.elapsed().as_secs_f64();
-    report(&args.output, &summaries, &film, seconds, console);
+    report(&args.output, &film, seconds, console);
     Ok(())
 }
 
@@ -122,19 +121,23 @@ fn existing(folder: &Path, scene: &Scene) -> Existing {
 }
 
 /// An interruption anywhere in the demo is resumed by the same command.
-fn goes_on(failure: Failure, folder: &Path) -> Failure {
+fn goes_on(failure: Failure, args: &Demo) -> Failure {
     if failure.exit != Exit::Interrupted {
         return failure;
     }
-    failure.help(format!("`plash demo -o {}` goes on", typed(folder)))
+    let mut command = format!("plash demo -o {}", typed(&args.output));
+    for (option, value) in [("-r", args.resolution), ("-f", args.frames)] {
+        if let Some(value) = value {
+            command += &format!(" {option} {value}");
+        }
+    }
+    failure.help(format!("`{command}` goes on"))
 }
 
-fn report(folder: &Path, summaries: &[Summary], film: &Film, seconds: f64, console: Console) {
-    let drift = summaries.iter().map(|s| s.max_volume_drift);
-    let drift = drift.fold(0.0, f64::max);
+fn report(folder: &Path, film: &Film, seconds: f64, console: Console) {
     let [held, let_go] = film.clinging.map(|share| format!("{:.1} %", 100.0 * share));
     let frames = film.images.len();
-    let particles = summaries.iter().map(|s| s.particles).max().unwrap_or(0);
+    let particles = film.particles;
     let dir = folder.display();
     console.say(format!(
         "A ball of water burst on the ceiling of a glass ball, twice: {frames} frames, {particles} \
@@ -148,7 +151,7 @@ fn report(folder: &Path, summaries: &[Summary], film: &Film, seconds: f64, conso
          statistics  {dir}/{{slip,separating}}/stats.jsonl\n\n\
          Next: `plash new pond` writes a scene file of your own; `plash scenes` lists more.",
         time = duration(seconds),
-        drift = percent(drift).trim_start_matches('+'),
+        drift = percent(film.volume_drift).trim_start_matches('+'),
         video = film.video.display(),
         images = folder.join(IMAGES).join("still.*.png").display(),
     ));
@@ -158,7 +161,7 @@ fn report(folder: &Path, summaries: &[Summary], film: &Film, seconds: f64, conso
         "runs": WALLS.map(|walls| folder.join(walls)),
         "frames": frames,
         "seconds": seconds,
-        "volume_drift": drift,
+        "volume_drift": film.volume_drift,
         "clinging": { "slip": film.clinging[0], "separating": film.clinging[1] },
         "images": film.images,
         "video": film.video,

@@ -49,6 +49,11 @@ impl<const D: usize> LatticeSolver<D> {
         self.walls.clear();
         let held = |wall: &&WallCell| constrained.is_none_or(|c| c[wall.unknown as usize]);
         self.walls.extend(self.candidates.iter().filter(held));
+        self.walled.clear();
+        self.walled.resize(self.matrix.rows.len(), 0);
+        for wall in &self.walls {
+            self.walled[wall.place as usize] |= 1 << wall.lane;
+        }
         let pockets = self.sort_pockets(null_space);
         let projected = project(&pockets.linear, b);
         let norm = self.set(projected.as_deref().unwrap_or(b), x);
@@ -77,6 +82,7 @@ impl<const D: usize> LatticeSolver<D> {
         // Where the recurrence of the residual, in single precision, was last made true.
         let mut reference = residual;
         let (mut iterations, mut outer, mut initial) = (0, 0, None);
+        let mut stalled_inside = false;
         let (mut factor, mut best, mut stalled) = (INNER, f64::INFINITY, 0);
         let (status, natural) = loop {
             let (mut natural, mut changes) = self.judge(residual);
@@ -93,8 +99,14 @@ impl<const D: usize> LatticeSolver<D> {
                 }
                 break (Status::Converged, natural);
             }
-            if iterations >= tol.max_iterations || outer >= MAX_POLICIES {
-                break (Status::IterationLimit, natural);
+            if stalled_inside || iterations >= tol.max_iterations || outer >= MAX_POLICIES {
+                residual = finite(self.true_residual(), iterations)?;
+                let status = if stalled_inside {
+                    Status::Stagnated
+                } else {
+                    Status::IterationLimit
+                };
+                break (status, self.judge(residual).0);
             }
             // Policies that do not get better were judged by too coarse a solution.
             stalled = if natural < best { 0 } else { stalled + 1 };
@@ -110,7 +122,7 @@ impl<const D: usize> LatticeSolver<D> {
             let limit = tol.max_iterations - iterations;
             let run = self.conjugate(&pockets.linear, inner, limit)?;
             iterations += run.iterations;
-            residual = run.residual;
+            (residual, stalled_inside) = (run.residual, run.stalled);
         };
         let initial = initial.unwrap_or(natural);
         let separated = self.separated.iter().map(|bits| bits.count_ones() as usize);
@@ -243,7 +255,7 @@ impl<const D: usize> LatticeSolver<D> {
             for k in 0..segment.blocks as usize {
                 let walls = match segment.stream {
                     UNIFORM => 0,
-                    first => self.matrix.rows[first as usize + k].constrained,
+                    first => self.walled[first as usize + k],
                 };
                 let start = segment.index as usize + k * BLOCK;
                 for lane in (0..BLOCK).filter(|lane| walls >> lane & 1 == 0) {

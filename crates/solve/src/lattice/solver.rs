@@ -16,6 +16,9 @@ use crate::vector;
 /// this far below where it began: time to compute it afresh.
 pub(super) const FLOOR: f64 = 2e-7;
 
+/// Iterations in which the residual must halve at least once.
+const PATIENCE: usize = 60;
+
 /// Multigrid-preconditioned conjugate gradients for a [`LatticeMatrix`], with all their memory.
 ///
 /// The preconditioner is a V-cycle in single precision; the residual is kept, and in the end
@@ -29,6 +32,8 @@ pub struct LatticeSolver<const D: usize> {
     /// Unknowns that may be constrained, and those that are in the problem at hand.
     pub(super) candidates: Vec<WallCell>,
     pub(super) walls: Vec<WallCell>,
+    /// Per block of the stream, the lanes of those in the problem at hand.
+    pub(super) walled: Vec<u8>,
     /// Per block of the stream, the lanes that are separated.
     pub(super) separated: Vec<u8>,
     /// The same as the finest level of the hierarchy has it.
@@ -92,6 +97,8 @@ impl<'a> Numbers<'a> {
 
 /// How conjugate gradients ended.
 pub(super) struct Run {
+    /// Whether it gave up because the residual no longer fell.
+    pub(super) stalled: bool,
     pub(super) iterations: usize,
     pub(super) residual: f64,
 }
@@ -105,6 +112,7 @@ impl<const D: usize> Default for LatticeSolver<D> {
             index: Vec::new(),
             candidates: Vec::new(),
             walls: Vec::new(),
+            walled: Vec::new(),
             separated: Vec::new(),
             masked: Vec::new(),
             built: false,
@@ -248,6 +256,8 @@ impl<const D: usize> LatticeSolver<D> {
             }
             if bits >> wall.lane & 1 == 1 {
                 left_out += 1;
+                // A cycle that is all bottom writes its own unknowns only.
+                level.x[wall.index as usize] = 0.0;
                 hold_neighbours::<D>(&self.matrix.shape, wall.index as usize, &mut level.held);
             }
         }
@@ -353,7 +363,9 @@ impl<const D: usize> LatticeSolver<D> {
         limit: usize,
     ) -> Result<Run, SolveError> {
         let mut rho = 1.0;
+        let (mut milestone, mut since) = (f64::INFINITY, 0);
         let mut run = Run {
+            stalled: false,
             iterations: 0,
             residual: f64::INFINITY,
         };
@@ -388,6 +400,15 @@ impl<const D: usize> LatticeSolver<D> {
             let alpha = rho / curvature / self.scale;
             run.residual = finite(self.advance(alpha), run.iterations)?;
             run.iterations += 1;
+            (milestone, since) = if run.residual < 0.5 * milestone {
+                (run.residual, 0)
+            } else {
+                (milestone, since + 1)
+            };
+            if since > PATIENCE {
+                run.stalled = true;
+                break;
+            }
         }
         Ok(run)
     }

@@ -96,9 +96,9 @@ impl Solver {
         let at = place(&mut self.links, first, &self.options);
         let link = &mut self.links[at];
         (link.converted, link.prepared) = (false, None);
-        link.engine.convert(problem)?;
-        link.converted = true;
-        Ok(())
+        let converted = link.engine.convert(problem);
+        link.converted = converted.is_ok();
+        self.bearable(converted)
     }
 
     /// Derives what depends on the matrix and the places alone: factors, hierarchies.
@@ -109,7 +109,16 @@ impl Solver {
     pub fn prepare(&mut self, problem: &Problem<'_>) -> Result<(), SolveError> {
         self.links.iter_mut().for_each(|link| link.prepared = None);
         let (first, _) = self.plan(problem)?;
-        ready(&mut self.links, first, &self.options, problem).map(|_| ())
+        let prepared = ready(&mut self.links, first, &self.options, problem).map(|_| ());
+        self.bearable(prepared)
+    }
+
+    /// A matrix that the first method of `auto` cannot take is for the next one to solve.
+    fn bearable(&self, result: Result<(), SolveError>) -> Result<(), SolveError> {
+        match result {
+            Err(SolveError::NotOnLattice) if self.method == Method::Auto => Ok(()),
+            result => result,
+        }
     }
 
     /// Solves `problem` from the guess in `x` and from `policy`, if it is of the right size.

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use plash_liquid::Setup;
 use plash_render::{Image, RenderError, Video};
-use plash_scene::run::{FrameData, IMAGES, RunFolder, frame_file, frame_of};
+use plash_scene::run::{IMAGES, RunFolder, frame_file, frame_of};
 use plash_scene::{AnySetup, Scene};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::run::stored_scene;
 use super::{VIDEO, WALLS};
@@ -23,7 +23,7 @@ const SLOWER: f64 = 2.5;
 /// Liquid closer than this many cells to a wall counts as being on it.
 const CLOSE: f64 = 2.0;
 /// Colour, size and place of captions.
-const INK: [u8; 3] = [255; 3];
+const INK: [u8; 3] = [24, 48, 82];
 const SCALE: usize = 2;
 const MARGIN: usize = 16;
 const LINE: usize = 22;
@@ -36,6 +36,10 @@ pub struct Film {
     pub video: PathBuf,
     /// Share of the liquid on the upper wall at the end, in the order of [`WALLS`].
     pub clinging: [f64; 2],
+    /// Particles in each half.
+    pub particles: usize,
+    /// Largest difference between the measured and the expected volume, as a share of it.
+    pub volume_drift: f64,
 }
 
 /// One run, ready to be drawn.
@@ -44,6 +48,14 @@ struct Half {
     run: RunFolder,
     scene: Scene,
     painter: Painter,
+}
+
+/// One half of a still.
+struct Picture {
+    image: Image,
+    /// Share of the liquid on the upper wall.
+    clinging: f64,
+    particles: usize,
 }
 
 /// Draws the two runs of a demo, frame by frame, in the current thread pool.
@@ -57,6 +69,8 @@ pub fn shoot(folder: &Path, console: Console, stop: &AtomicBool) -> Outcome<Film
         images: Vec::new(),
         video: folder.join(VIDEO),
         clinging: [0.0; 2],
+        particles: 0,
+        volume_drift: f64::max(halves[0].volume_drift()?, halves[1].volume_drift()?),
     };
     let mut video = None;
     for frame in 1..=frames {
@@ -64,8 +78,9 @@ pub fn shoot(folder: &Path, console: Console, stop: &AtomicBool) -> Outcome<Film
             return Err(interrupted(folder, film.images.len(), frames));
         }
         let [left, right] = [halves[0].paint(frame)?, halves[1].paint(frame)?];
-        film.clinging = [left.1, right.1];
-        let pair = Image::side_by_side(&[left.0, right.0]).map_err(pictures::failure)?;
+        film.clinging = [left.clinging, right.clinging];
+        film.particles = left.particles.max(right.particles);
+        let pair = Image::side_by_side(&[left.image, right.image]).map_err(pictures::failure)?;
         let path = stills.join(frame_file(STILL, frame, "png"));
         beside::write(&path, &pair.to_png().map_err(pictures::failure)?)?;
         push(&mut video, &pair, halves[0].scene.fps / SLOWER).map_err(pictures::failure)?;
@@ -118,13 +133,13 @@ fn clear(stills: &Path) -> Outcome {
 }
 
 impl Half {
-    /// A frame with its caption, and the share of the liquid on the upper wall.
-    fn paint(&self, frame: u64) -> Outcome<(Image, f64)> {
+    /// A frame with its caption.
+    fn paint(&self, frame: u64) -> Outcome<Picture> {
         let frame = self.run.read_frame(frame)?;
         let up = self.scene.up.axis();
         let share = match &self.scene.setup {
-            AnySetup::D2(setup) => clinging(setup, &frame, up),
-            AnySetup::D3(setup) => clinging(setup, &frame, up),
+            AnySetup::D2(setup) => clinging(setup, &frame.positions, up),
+            AnySetup::D3(setup) => clinging(setup, &frame.positions, up),
         };
         let mut image = self
             .painter
@@ -134,15 +149,33 @@ impl Half {
             format!("{} walls", self.walls),
             format!("on the ceiling: {:.0} %", 100.0 * share),
         ];
-        for (line, text) in lines.iter().enumerate() {
-            image.draw_text(text, [MARGIN, MARGIN + line * LINE], SCALE, INK);
+        // Below the ball: what matters is at its top.
+        let bottom = image.height().saturating_sub(MARGIN);
+        for (line, text) in lines.iter().rev().enumerate() {
+            let top = bottom.saturating_sub((line + 1) * LINE);
+            image.draw_text(text, [MARGIN, top], SCALE, INK);
         }
-        Ok((image, share))
+        Ok(Picture {
+            image,
+            clinging: share,
+            particles: frame.positions.len(),
+        })
+    }
+
+    /// Largest difference between the measured and the expected volume in any substep, those of
+    /// before an interruption included.
+    fn volume_drift(&self) -> Outcome<f64> {
+        let drift = |step: &Value| {
+            let [volume, expected] = ["volume", "volume_expected"].map(|key| step[key].as_f64());
+            Some((volume? / expected? - 1.0).abs())
+        };
+        let stats = self.run.stats()?;
+        Ok(stats.iter().filter_map(drift).fold(0.0, f64::max))
     }
 }
 
 /// The share of the liquid that is close to a solid in the upper half of the domain.
-fn clinging<const D: usize>(setup: &Setup<D>, frame: &FrameData, up: usize) -> f64 {
+fn clinging<const D: usize>(setup: &Setup<D>, particles: &[[f32; 3]], up: usize) -> f64 {
     let [low, high] = surfaces::bounds(setup);
     let middle = 0.5 * (low[up] + high[up]);
     let distance = surfaces::solid_distance(setup);
@@ -151,8 +184,8 @@ fn clinging<const D: usize>(setup: &Setup<D>, frame: &FrameData, up: usize) -> f
         let x = std::array::from_fn(|a| f64::from(x[a]));
         x[up] > middle && distance(x) < reach
     };
-    let count = frame.positions.iter().filter(clings).count();
-    count as f64 / frame.positions.len().max(1) as f64
+    let count = particles.iter().filter(clings).count();
+    count as f64 / particles.len().max(1) as f64
 }
 
 fn interrupted(folder: &Path, done: usize, frames: u64) -> Failure {
@@ -162,4 +195,26 @@ fn interrupted(folder: &Path, done: usize, frames: u64) -> Failure {
     ));
     failure.details = vec![("folder", json!(folder)), ("images", json!(done))];
     failure
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plash_scene::file::{Overrides, parse};
+
+    #[test]
+    fn liquid_clings_where_it_is_above_the_middle_and_close_to_a_solid() {
+        let text = "size = [1, 1]\nresolution = 10\n\
+                    [[solid]]\nbox = { min = [0, 0.9], max = [1, 1] }\n\
+                    [[solid]]\nbox = { min = [0, 0], max = [1, 0.1] }\n\
+                    [[liquid]]\nbox = { min = [0, 0.1], max = [1, 0.3] }";
+        let scene = parse("room.toml", text, &Overrides::default()).expect("a scene");
+        let AnySetup::D2(setup) = scene.setup else {
+            panic!("the scene is flat");
+        };
+        // Within two cells of the ceiling, twice; farther below; on the floor.
+        let places = [0.85, 0.75, 0.65, 0.15].map(|y| [0.5, y, 0.0]);
+        assert_eq!(clinging(&setup, &places, 1), 0.5);
+        assert_eq!(clinging(&setup, &[], 1), 0.0);
+    }
 }
