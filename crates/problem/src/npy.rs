@@ -131,7 +131,8 @@ impl<'a> Array<'a> {
         entries
             .map(|(at, entry)| {
                 whole(entry).and_then(&make).ok_or_else(|| {
-                    self.fault(format!("entry {at} is {:?}, not {allowed}", whole(entry)))
+                    let value = whole(entry).map_or("too large".into(), |v| v.to_string());
+                    self.fault(format!("entry {at} is {value}, not {allowed}"))
                 })
             })
             .collect()

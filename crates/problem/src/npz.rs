@@ -21,7 +21,7 @@ pub fn read_problem(bytes: &[u8]) -> Result<Stored, Fault> {
     })?;
     let walls = optional(&archive, "S", |array| {
         let inside = |v| u32::try_from(v).ok().filter(|&i| (i as usize) < rows);
-        array.integers(&format!("an unknown between 0 and {rows}"), inside)
+        array.integers(&format!("an unknown below {rows}"), inside)
     })?;
     let mut stored = Stored::new(matrix, rhs, walls.unwrap_or_default());
     if let Some((dimensions, coords)) = optional(&archive, "coords", |array| {
