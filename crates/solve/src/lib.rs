@@ -69,6 +69,7 @@ mod outcome;
 mod pcg;
 mod precond;
 mod problem;
+pub mod staggered;
 mod triangular;
 pub mod vector;
 
