@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::body::{Body, Fill};
-use super::shape::moved;
+use super::shape::{Shape, moved};
 
 /// No closer than this may a wall come to a free face, in cell sides: the stiffness between the
 /// two grows as one over the distance.
@@ -110,6 +110,19 @@ impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
             codes,
             parts,
         })
+    }
+
+    /// The stiffness of cells by memory index, if it varies.
+    pub fn graded(&self, shape: &Shape<D>) -> Option<Vec<f32>> {
+        if self.uniform.is_some() {
+            return None;
+        }
+        let mut values = vec![0.0; shape.len];
+        let cells: usize = self.cells.iter().product();
+        for k in (0..cells).filter(|&k| self.codes[k] & !NEAR != EMPTY) {
+            values[shape.cell_index(k)] = self.stiffness(cell_number(self.cells, k));
+        }
+        Some(values)
     }
 
     fn global(&self, at: [i32; D]) -> [i32; D] {
@@ -436,10 +449,14 @@ impl<const D: usize> Coarsened<D> {
         }
     }
 
-    /// Gives back the memory that only building the level's own rows needs.
-    pub fn forget_octants(&mut self) {
-        self.octant_share = Vec::new();
-        self.octant_stiffness = None;
+    /// The stiffness of cells by memory index, if it varies.
+    pub fn graded(&self, shape: &Shape<D>) -> Option<Vec<f32>> {
+        let relative = self.relative.as_ref()?;
+        let mut values = vec![0.0; shape.len];
+        for (k, &value) in relative.iter().enumerate() {
+            values[shape.cell_index(k)] = value * self.stiffness;
+        }
+        Some(values)
     }
 
     fn is_solid(&self, cell: [i32; D]) -> bool {
@@ -450,6 +467,16 @@ impl<const D: usize> Coarsened<D> {
         }
         self.share[linear(self.cells, cell)] < 0.0
     }
+}
+
+/// Cell number `k`, x fastest.
+fn cell_number<const D: usize>(cells: [usize; D], mut k: usize) -> [i32; D] {
+    let mut at = [0; D];
+    for a in 0..D {
+        at[a] = (k % cells[a]) as i32;
+        k /= cells[a];
+    }
+    at
 }
 
 /// The place of a cell in a dense array without padding.

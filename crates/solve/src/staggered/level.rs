@@ -408,7 +408,7 @@ fn plane<const D: usize>(
                 plane.unknowns += count;
                 next
             };
-            extend(&mut plane.segments, index, stream);
+            extend(&mut plane.segments, index, stream, b > 0);
         }
     }
     plane
@@ -433,9 +433,9 @@ fn pack<const D: usize>(
     (packed, count)
 }
 
-/// Adds a block to the last segment if it goes on there, or begins another.
-fn extend(segments: &mut Vec<Segment>, index: u32, stream: u32) {
-    if let Some(last) = segments.last_mut() {
+/// Adds a block to the last segment if it goes on there, or begins another, as every row does.
+fn extend(segments: &mut Vec<Segment>, index: u32, stream: u32, in_row: bool) {
+    if let Some(last) = segments.last_mut().filter(|_| in_row) {
         let adjacent = last.index + last.blocks * BLOCK as u32 == index;
         let alike = (last.stream == INTERIOR) == (stream == INTERIOR);
         if adjacent && alike {
