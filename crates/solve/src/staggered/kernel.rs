@@ -230,7 +230,13 @@ unsafe fn interior_inverse<S: Simd, const D: usize>(w: &Weights<S::Single>) -> S
     }
 }
 
-/// Calls `visit(index, A u, 1/bound)` for every block of a plane of a component.
+/// What a pass does with a block. (Closures would not be compiled for the processor at hand.)
+trait Visit<S: Simd, L: Lanes<S>> {
+    /// Takes the memory index of a block, `A u` there, and one over the bound of its rows.
+    unsafe fn visit(&mut self, i: usize, product: L::Eight, inverse: S::Single);
+}
+
+/// Visits every block of a plane of a component.
 ///
 /// # Safety
 /// `u` are arrays of the level's shape.
@@ -240,7 +246,7 @@ unsafe fn each_block<S: Simd, L: Lanes<S>, const D: usize>(
     axis: usize,
     z: usize,
     u: [*const L::Value; D],
-    mut visit: impl FnMut(usize, L::Eight, S::Single),
+    pass: &mut impl Visit<S, L>,
 ) {
     let component = &level.components[axis];
     let around = Around::new(u, axis, level.shape.strides);
@@ -258,7 +264,7 @@ unsafe fn each_block<S: Simd, L: Lanes<S>, const D: usize>(
                 for (k, row) in rows.iter().enumerate() {
                     let i = first + k * BLOCK;
                     let product = around.product::<S, L, D>(i, &packed::<S>(row));
-                    visit(i, product, S::load(row.inverse.as_ptr()));
+                    pass.visit(i, product, S::load(row.inverse.as_ptr()));
                 }
             } else if let Some(stiffness) = &level.graded {
                 for k in 0..blocks {
@@ -266,7 +272,7 @@ unsafe fn each_block<S: Simd, L: Lanes<S>, const D: usize>(
                     let cell = stiffness.as_ptr().add(i);
                     let w = graded::<S, D>(cell, around.along, around.across);
                     let product = around.product::<S, L, D>(i, &w);
-                    visit(i, product, interior_inverse::<S, D>(&w));
+                    pass.visit(i, product, interior_inverse::<S, D>(&w));
                 }
             } else {
                 let weights = uniform_weights::<S>(level.stiffness);
@@ -275,7 +281,7 @@ unsafe fn each_block<S: Simd, L: Lanes<S>, const D: usize>(
                 let q = L::weight(S::splat(level.stiffness));
                 for k in 0..blocks {
                     let i = first + k * BLOCK;
-                    visit(i, around.uniform::<S, L, D>(i, d, q), inverse);
+                    pass.visit(i, around.uniform::<S, L, D>(i, d, q), inverse);
                 }
             }
         }
@@ -323,6 +329,81 @@ unsafe impl<const D: usize> Sync for Three<D> {}
 // SAFETY: as above.
 unsafe impl<const D: usize> Send for Three<D> {}
 
+/// A pass over three vectors with its constants.
+struct Pass<T, const D: usize> {
+    axis: usize,
+    v: Three<D>,
+    with: T,
+}
+
+struct Residual;
+struct FirstStep<V> {
+    beta: V,
+}
+struct Step<V> {
+    alpha: V,
+    beta: V,
+    has_last: bool,
+}
+struct Apply<V> {
+    sum: V,
+}
+
+impl<S: Simd, const D: usize> Visit<S, Single> for Pass<Residual, D> {
+    #[inline(always)]
+    unsafe fn visit(&mut self, i: usize, product: S::Single, _: S::Single) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe {
+            let r = S::sub(S::load(self.v.b[self.axis].add(i)), product);
+            S::store(self.v.y[self.axis].add(i), r);
+        }
+    }
+}
+
+impl<S: Simd, const D: usize> Visit<S, Single> for Pass<FirstStep<S::Single>, D> {
+    #[inline(always)]
+    unsafe fn visit(&mut self, i: usize, _: S::Single, inverse: S::Single) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe {
+            let b = S::load(self.v.b[self.axis].add(i));
+            let step = S::mul(S::mul(self.with.beta, inverse), b);
+            S::store(self.v.y[self.axis].add(i), step);
+        }
+    }
+}
+
+impl<S: Simd, const D: usize> Visit<S, Single> for Pass<Step<S::Single>, D> {
+    #[inline(always)]
+    unsafe fn visit(&mut self, i: usize, product: S::Single, inverse: S::Single) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe {
+            let Step {
+                alpha,
+                beta,
+                has_last,
+            } = self.with;
+            let r = S::sub(S::load(self.v.b[self.axis].add(i)), product);
+            let x = S::load(self.v.x[self.axis].add(i));
+            let new = S::add(x, S::mul(S::mul(beta, inverse), r));
+            let y = self.v.y[self.axis].add(i);
+            let change = if has_last { S::sub(x, S::load(y)) } else { x };
+            S::store(y, S::add(new, S::mul(alpha, change)));
+        }
+    }
+}
+
+impl<S: Simd, const D: usize> Visit<S, Single> for Pass<Apply<S::Double>, D> {
+    #[inline(always)]
+    unsafe fn visit(&mut self, i: usize, product: S::Single, _: S::Single) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe {
+            S::store(self.v.y[self.axis].add(i), product);
+            let x = S::widen(S::load(self.v.x[self.axis].add(i)));
+            self.with.sum = S::add_wide(self.with.sum, S::mul_wide(x, S::widen(product)));
+        }
+    }
+}
+
 #[inline(always)]
 unsafe fn residual_body<S: Simd, const D: usize>(
     level: &Level<D>,
@@ -330,13 +411,10 @@ unsafe fn residual_body<S: Simd, const D: usize>(
     z: usize,
     v: Three<D>,
 ) {
+    let with = Residual;
+    let mut pass = Pass { axis, v, with };
     // SAFETY: the caller's promise is passed on.
-    unsafe {
-        each_block::<S, Single, D>(level, axis, z, v.x, |i, product, _| {
-            let r = S::sub(S::load(v.b[axis].add(i)), product);
-            S::store(v.y[axis].add(i), r);
-        });
-    }
+    unsafe { each_block::<S, Single, D>(level, axis, z, v.x, &mut pass) }
 }
 
 #[inline(always)]
@@ -349,11 +427,11 @@ unsafe fn first_step_body<S: Simd, const D: usize>(
 ) {
     // SAFETY: the caller's promise is passed on.
     unsafe {
-        let beta = S::splat(beta);
-        each_block::<S, Single, D>(level, axis, z, v.x, |i, _, inverse| {
-            let step = S::mul(S::mul(beta, inverse), S::load(v.b[axis].add(i)));
-            S::store(v.y[axis].add(i), step);
-        });
+        let with = FirstStep {
+            beta: S::splat(beta),
+        };
+        let mut pass = Pass { axis, v, with };
+        each_block::<S, Single, D>(level, axis, z, v.x, &mut pass);
     }
 }
 
@@ -368,15 +446,13 @@ unsafe fn step_body<S: Simd, const D: usize>(
 ) {
     // SAFETY: the caller's promise is passed on.
     unsafe {
-        let (alpha, beta) = (S::splat(alpha), S::splat(beta));
-        each_block::<S, Single, D>(level, axis, z, v.x, |i, product, inverse| {
-            let r = S::sub(S::load(v.b[axis].add(i)), product);
-            let x = S::load(v.x[axis].add(i));
-            let new = S::add(x, S::mul(S::mul(beta, inverse), r));
-            let y = v.y[axis].add(i);
-            let change = if has_last { S::sub(x, S::load(y)) } else { x };
-            S::store(y, S::add(new, S::mul(alpha, change)));
-        });
+        let with = Step {
+            alpha: S::splat(alpha),
+            beta: S::splat(beta),
+            has_last,
+        };
+        let mut pass = Pass { axis, v, with };
+        each_block::<S, Single, D>(level, axis, z, v.x, &mut pass);
     }
 }
 
@@ -389,13 +465,12 @@ unsafe fn apply_body<S: Simd, const D: usize>(
 ) -> f64 {
     // SAFETY: the caller's promise is passed on.
     unsafe {
-        let mut sum = S::splat_wide(0.0);
-        each_block::<S, Single, D>(level, axis, z, v.x, |i, product, _| {
-            S::store(v.y[axis].add(i), product);
-            let x = S::widen(S::load(v.x[axis].add(i)));
-            sum = S::add_wide(sum, S::mul_wide(x, S::widen(product)));
-        });
-        S::lanes(sum).iter().sum()
+        let with = Apply {
+            sum: S::splat_wide(0.0),
+        };
+        let mut pass = Pass { axis, v, with };
+        each_block::<S, Single, D>(level, axis, z, v.x, &mut pass);
+        S::lanes(pass.with.sum).iter().sum()
     }
 }
 
@@ -417,6 +492,28 @@ unsafe impl<const D: usize> Sync for Outer<D> {}
 // SAFETY: as for `Three`.
 unsafe impl<const D: usize> Send for Outer<D> {}
 
+struct TrueResidual<V, const D: usize> {
+    axis: usize,
+    v: Outer<D>,
+    scale: V,
+    largest: V,
+    sum: V,
+}
+
+impl<S: Simd, const D: usize> Visit<S, Double> for TrueResidual<S::Double, D> {
+    #[inline(always)]
+    unsafe fn visit(&mut self, i: usize, product: S::Double, _: S::Single) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe {
+            let r = S::sub_wide(S::load_wide(self.v.b[self.axis].add(i)), product);
+            self.largest = S::max_abs(self.largest, r);
+            self.sum = S::add_wide(self.sum, r);
+            let scaled = S::narrow(S::mul_wide(self.scale, r));
+            S::store(self.v.r[self.axis].add(i), scaled);
+        }
+    }
+}
+
 #[inline(always)]
 unsafe fn true_residual_body<S: Simd, const D: usize>(
     level: &Level<D>,
@@ -426,17 +523,16 @@ unsafe fn true_residual_body<S: Simd, const D: usize>(
 ) -> f64 {
     // SAFETY: the caller's promise is passed on.
     unsafe {
-        let mut largest = S::splat_wide(0.0);
-        let mut sum = S::splat_wide(0.0);
-        let scale = S::splat_wide(v.scale);
+        let mut pass = TrueResidual {
+            axis,
+            v,
+            scale: S::splat_wide(v.scale),
+            largest: S::splat_wide(0.0),
+            sum: S::splat_wide(0.0),
+        };
         let x = v.x.map(|x| x.cast_const());
-        each_block::<S, Double, D>(level, axis, z, x, |i, product, _| {
-            let r = S::sub_wide(S::load_wide(v.b[axis].add(i)), product);
-            largest = S::max_abs(largest, r);
-            sum = S::add_wide(sum, r);
-            S::store(v.r[axis].add(i), S::narrow(S::mul_wide(scale, r)));
-        });
-        norm_or_nan(S::lanes(largest), S::lanes(sum))
+        each_block::<S, Double, D>(level, axis, z, x, &mut pass);
+        norm_or_nan(S::lanes(pass.largest), S::lanes(pass.sum))
     }
 }
 

@@ -4,7 +4,7 @@
 //! (Aanjaneya et al. 2019, eqs. 12 and 13); the prolongation is `2^D` times its transpose, which is
 //! multilinear interpolation. Faces that are not free give and receive nothing.
 
-use super::level::{INTERIOR, Level};
+use super::level::{INTERIOR, Level, Packed, Segment};
 use super::shape::Shape;
 use crate::lattice::BLOCK;
 
@@ -119,7 +119,7 @@ fn each_row<const D: usize>(
     level: &Level<D>,
     axis: usize,
     z: usize,
-    mut f: impl FnMut([i32; D], usize, usize, &[super::level::Segment]),
+    mut f: impl FnMut([i32; D], usize, usize, &[Segment]),
 ) {
     let shape = &level.shape;
     let mut rest = level.components[axis].in_plane(z);
@@ -151,44 +151,50 @@ pub unsafe fn restrict<const D: usize>(
     b: *mut f32,
     row: &mut Vec<f32>,
 ) {
+    let rows = &coarse.components[axis].stream;
     each_row(coarse, axis, z, |at, first, end, segments| {
-        let taps = Taps::new(fine, axis, at, coarse_line);
-        // From one before the first fine point to two after the last; beyond its end a row is
-        // zero, or belongs to the pads and is zero too.
+        // From the fine point before the first to those two after the last; beyond its row all
+        // is zero.
         let low = 2 * first;
-        let length = (2 * (end - first) + 3).min(fine.row() + 1 - low);
+        let length = 2 * (end - first) + 3;
+        row.clear();
         row.resize(length, 0.0);
-        taps.combine(r, low, row);
+        let inside = length.min(fine.row() + 1 - low);
+        Taps::new(fine, axis, at, coarse_line).combine(r, low, &mut row[..inside]);
+        let start = coarse.shape.index(at) + first;
         for segment in segments {
-            let start = segment.index as usize;
-            let x0 = start - coarse.shape.index(at);
-            for k in 0..segment.blocks as usize * BLOCK {
-                if !is_free(coarse, axis, segment, k) {
-                    continue;
+            let from = segment.index as usize - start;
+            for k in 0..segment.blocks as usize {
+                let mut eight = [0.0; BLOCK];
+                let fine = &row[2 * (from + k * BLOCK)..][..2 * BLOCK + 2];
+                for (l, sum) in eight.iter_mut().enumerate() {
+                    *sum = if axis == 0 {
+                        0.5 * fine[2 * l + 1] + 0.25 * (fine[2 * l] + fine[2 * l + 2])
+                    } else {
+                        0.375 * (fine[2 * l + 1] + fine[2 * l + 2])
+                            + 0.125 * (fine[2 * l] + fine[2 * l + 3])
+                    };
                 }
-                let i = 2 * (x0 + k - first);
-                let value = |d: usize| row.get(i + d).copied().unwrap_or(0.0);
-                let sum = if axis == 0 {
-                    0.5 * value(1) + 0.25 * (value(0) + value(2))
-                } else {
-                    0.375 * (value(1) + value(2)) + 0.125 * (value(0) + value(3))
-                };
+                mask(segment, rows, k, &mut eight);
                 // SAFETY: the caller's promise.
-                unsafe { *b.add(start + k) = sum };
+                unsafe {
+                    let b = b.add(segment.index as usize + k * BLOCK);
+                    b.cast::<[f32; BLOCK]>().write(eight);
+                }
             }
         }
     });
 }
 
+/// Zeroes what is not free in block `k` of a segment.
 #[inline(always)]
-fn is_free<const D: usize>(
-    level: &Level<D>,
-    axis: usize,
-    segment: &super::level::Segment,
-    k: usize,
-) -> bool {
-    segment.stream == INTERIOR
-        || level.components[axis].stream[segment.stream as usize + k / BLOCK].is_free(k % BLOCK)
+fn mask(segment: &Segment, rows: &[Packed], k: usize, eight: &mut [f32; BLOCK]) {
+    if segment.stream != INTERIOR {
+        let inverse = &rows[segment.stream as usize + k].inverse;
+        for (value, inverse) in eight.iter_mut().zip(inverse) {
+            *value = if *inverse > 0.0 { *value } else { 0.0 };
+        }
+    }
 }
 
 /// `x ← x + P e` on a plane of a fine component; `row` is scratch.
@@ -204,32 +210,35 @@ pub unsafe fn prolong<const D: usize>(
     x: *mut f32,
     row: &mut Vec<f32>,
 ) {
+    let rows = &fine.components[axis].stream;
     each_row(fine, axis, z, |at, first, end, segments| {
-        let taps = Taps::new(coarse, axis, at, fine_line);
-        // Coarse points first/2 − 1 to end/2 + 1.
+        // From the coarse point before the first to the one after the last.
         let low = first / 2;
-        let length = ((end - first) / 2 + 3).min(coarse.row() + 1 - low);
+        let length = (end - first) / 2 + 2;
+        row.clear();
         row.resize(length, 0.0);
-        taps.combine(e, low, row);
+        let inside = length.min(coarse.row() + 1 - low);
+        Taps::new(coarse, axis, at, fine_line).combine(e, low, &mut row[..inside]);
+        let start = fine.shape.index(at) + first;
         for segment in segments {
-            let start = segment.index as usize;
-            let x0 = start - fine.shape.index(at) - first;
-            for pair in 0..segment.blocks as usize * BLOCK / 2 {
-                let i = x0 / 2 + pair;
-                let value = |d: usize| row.get(i + d).copied().unwrap_or(0.0);
-                let (even, odd) = if axis == 0 {
-                    (value(1), 0.5 * (value(1) + value(2)))
-                } else {
-                    (
-                        0.75 * value(1) + 0.25 * value(0),
-                        0.75 * value(1) + 0.25 * value(2),
-                    )
-                };
-                for (k, value) in [(2 * pair, even), (2 * pair + 1, odd)] {
-                    if is_free(fine, axis, segment, k) {
-                        // SAFETY: the caller's promise.
-                        unsafe { *x.add(start + k) += value };
-                    }
+            let from = segment.index as usize - start;
+            for k in 0..segment.blocks as usize {
+                let mut eight = [0.0; BLOCK];
+                let coarse = &row[(from + k * BLOCK) / 2..][..BLOCK / 2 + 2];
+                for l in 0..BLOCK / 2 {
+                    let [before, own, after] = [coarse[l], coarse[l + 1], coarse[l + 2]];
+                    (eight[2 * l], eight[2 * l + 1]) = if axis == 0 {
+                        (own, 0.5 * (own + after))
+                    } else {
+                        (0.75 * own + 0.25 * before, 0.75 * own + 0.25 * after)
+                    };
+                }
+                mask(segment, rows, k, &mut eight);
+                // SAFETY: the caller's promise.
+                unsafe {
+                    let x = x.add(segment.index as usize + k * BLOCK);
+                    let x = &mut *x.cast::<[f32; BLOCK]>();
+                    x.iter_mut().zip(eight).for_each(|(x, e)| *x += e);
                 }
             }
         }
