@@ -139,6 +139,12 @@ impl<const D: usize> ViscousSolver<D> {
         level.is_free(axis, index).then(|| self.x[axis][index])
     }
 
+    /// The face at a memory index, as [`Numbers`] has it.
+    pub fn face(&self, index: usize) -> Option<[i32; D]> {
+        let shape = &self.level()?.shape;
+        Some(face_at(shape, self.offset, index))
+    }
+
     /// The system over free faces: matrix, right-hand side and numbers.
     ///
     /// # Errors
