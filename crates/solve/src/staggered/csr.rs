@@ -48,8 +48,31 @@ impl Numbers {
     }
 }
 
-/// The couplings of the face of an axis at a memory index with others: component, index, value.
-/// The face itself comes first; those that are held are among them.
+/// Every face that the face of an axis at a memory index couples with, itself first.
+#[inline]
+pub fn neighbours<const D: usize>(
+    strides: [usize; D],
+    axis: usize,
+    index: usize,
+    mut visit: impl FnMut(usize, usize),
+) {
+    let s = strides[axis];
+    visit(axis, index);
+    visit(axis, index - s);
+    visit(axis, index + s);
+    for &b in &others::<D>(axis)[..D - 1] {
+        let t = strides[b];
+        visit(axis, index - t);
+        visit(axis, index + t);
+        visit(b, index);
+        visit(b, index - s);
+        visit(b, index + t);
+        visit(b, index + t - s);
+    }
+}
+
+/// The same with the entries of the matrix; those that are held are among them.
+#[inline]
 pub fn couplings<const D: usize>(
     level: &Level<D>,
     axis: usize,
@@ -57,22 +80,19 @@ pub fn couplings<const D: usize>(
     mut visit: impl FnMut(usize, usize, f64),
 ) {
     let row = level.row(axis, index);
-    let strides = level.shape.strides;
-    let s = strides[axis];
-    visit(axis, index, row.diagonal());
+    let mut values = [0.0; 15];
+    values[0] = row.diagonal();
     let [low, high] = row.cell.map(f64::from);
-    visit(axis, index - s, -low);
-    visit(axis, index + s, -high);
-    for (k, &b) in others::<D>(axis)[..D - 1].iter().enumerate() {
-        let t = strides[b];
+    (values[1], values[2]) = (-low, -high);
+    for k in 0..D - 1 {
         let [low, high] = row.edge[k].map(f64::from);
-        visit(axis, index - t, -low);
-        visit(axis, index + t, -high);
-        visit(b, index, low);
-        visit(b, index - s, -low);
-        visit(b, index + t, -high);
-        visit(b, index + t - s, high);
+        values[3 + 6 * k..][..6].copy_from_slice(&[-low, -high, low, -low, -high, high]);
     }
+    let mut number = 0;
+    neighbours(level.shape.strides, axis, index, |a, i| {
+        visit(a, i, values[number]);
+        number += 1;
+    });
 }
 
 /// The matrix of a level over its unknowns.

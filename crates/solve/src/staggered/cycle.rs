@@ -5,11 +5,13 @@ use rayon::prelude::*;
 use super::csr::{Numbers, matrix};
 use super::ground::{Coarsened, Fine};
 use super::kernel::{self, Three};
-use super::level::Level;
+use super::level::{INTERIOR, Level};
 use super::method::{Smoother, ViscousMethod, ViscousOptions};
+use super::schwarz::Schwarz;
 use super::shape::Shape;
 use super::transfer;
 use crate::galerkin::bottom::Cholesky;
+use crate::lattice::BLOCK;
 use crate::lattice::wave::Shared;
 
 /// Coarsening ends at this many unknowns, which are then solved for exactly.
@@ -21,11 +23,23 @@ const MOST_FACTORED: usize = 1500;
 /// Chebyshev steps before and after a coarse correction.
 const DEGREE: usize = 3;
 
+/// Damping of Jacobi sweeps, and how many there are in the band (McAdams et al. 2010).
+const OMEGA: f32 = 2.0 / 3.0;
+const BAND_SWEEPS: usize = 3;
+
+/// Jacobi sweeps that stand for a solve on the coarsest level of the naive baseline, and how many
+/// cells its longest side has at the least.
+const NAIVE_SWEEPS: usize = 200;
+const NAIVE_CELLS: usize = 64;
+
+/// Sweeps of `gauss-seidel` before and after a coarse correction.
+const POINT_SWEEPS: usize = 2;
+
 /// Steps on a coarsest level that is too large to factor.
 const BOTTOM_STEPS: usize = 24;
 
 /// Fewer unknowns than this stay on the calling thread.
-const PARALLEL: usize = 20_000;
+pub const PARALLEL: usize = 20_000;
 
 /// One component array per axis.
 pub type Vector<T, const D: usize> = [Vec<T>; D];
@@ -94,6 +108,60 @@ impl<const D: usize> Floor<D> {
         }
     }
 
+    /// Sets the iterate to zero.
+    fn clear(&mut self) {
+        let x = self.x.each_mut().map(|v| Shared(v.as_mut_ptr()));
+        let level = &self.level;
+        each_plane(level, &|axis, z| {
+            for segment in level.components[axis].in_plane(z) {
+                let count = segment.blocks as usize * BLOCK;
+                // SAFETY: segments lie in the vectors, and a plane is written by one call.
+                unsafe {
+                    x[axis]
+                        .get()
+                        .add(segment.index as usize)
+                        .write_bytes(0, count)
+                };
+            }
+        });
+    }
+
+    /// A damped Jacobi sweep everywhere.
+    fn jacobi(&mut self) {
+        let three = self.three();
+        let level = &self.level;
+        // SAFETY: as for `chebyshev`.
+        each_plane(level, &|axis, z| unsafe {
+            kernel::jacobi(level, axis, z, three, OMEGA, false);
+        });
+        std::mem::swap(&mut self.x, &mut self.y);
+    }
+
+    /// Damped Jacobi sweeps where rows are not those of the interior.
+    fn jacobi_in_band(&mut self) {
+        for _ in 0..BAND_SWEEPS {
+            let three = self.three();
+            let x = self.x.each_mut().map(|v| Shared(v.as_mut_ptr()));
+            let y = self.y.each_mut().map(|v| Shared(v.as_mut_ptr()));
+            let level = &self.level;
+            // SAFETY: as for `chebyshev`.
+            each_plane(level, &|axis, z| unsafe {
+                kernel::jacobi(level, axis, z, three, OMEGA, true);
+            });
+            each_plane(level, &|axis, z| {
+                let segments = level.components[axis].in_plane(z).iter();
+                for segment in segments.filter(|s| s.stream != INTERIOR) {
+                    let (i, count) = (segment.index as usize, segment.blocks as usize * BLOCK);
+                    // SAFETY: segments lie in the vectors, and a plane is written by one call.
+                    unsafe {
+                        let from = y[axis].get().add(i);
+                        from.copy_to_nonoverlapping(x[axis].get().add(i), count);
+                    }
+                }
+            });
+        }
+    }
+
     /// `y ← b − A x`.
     fn residual(&mut self) {
         let three = self.three();
@@ -125,6 +193,8 @@ pub struct Hierarchy<const D: usize> {
     pub floors: Vec<Floor<D>>,
     bottom: Bottom,
     smoother: Smoother,
+    /// Per level, for the smoothers that work by sets of faces.
+    schwarz: Vec<Schwarz<D>>,
 }
 
 /// The coarsest level.
@@ -149,10 +219,15 @@ impl<const D: usize> Hierarchy<D> {
                 floors,
                 bottom: Bottom::default(),
                 smoother,
+                schwarz: Vec::new(),
             };
         }
         let mut coarse = Coarsened::new(ground, stiffness, is_uniform);
-        while floors[floors.len() - 1].level.unknowns > BOTTOM {
+        let is_fine = |level: &Level<D>| match smoother {
+            Smoother::JacobiNaive => level.shape.cells.iter().any(|&n| n > NAIVE_CELLS),
+            _ => level.unknowns > BOTTOM,
+        };
+        while is_fine(&floors[floors.len() - 1].level) {
             let Some(shape) = Shape::new(coarse.cells()) else {
                 break;
             };
@@ -168,10 +243,18 @@ impl<const D: usize> Hierarchy<D> {
             coarse = Coarsened::new(&coarse, stiffness, is_uniform);
         }
         let bottom = Bottom::new(&floors[floors.len() - 1].level);
+        let schwarz = match smoother {
+            Smoother::Box | Smoother::Vanka | Smoother::GaussSeidel => {
+                let levels = floors.iter().map(|floor| &floor.level);
+                levels.map(|level| Schwarz::new(level, smoother)).collect()
+            }
+            _ => Vec::new(),
+        };
         Hierarchy {
             floors,
             bottom,
             smoother,
+            schwarz,
         }
     }
 
@@ -196,12 +279,33 @@ impl<const D: usize> Hierarchy<D> {
     }
 
     fn smooth(&mut self, depth: usize, before: bool) {
-        let _ = self.smoother;
-        self.floors[depth].chebyshev(DEGREE, before);
+        let floor = &mut self.floors[depth];
+        if before && self.smoother != Smoother::Chebyshev {
+            floor.clear();
+        }
+        match self.smoother {
+            Smoother::Chebyshev => floor.chebyshev(DEGREE, before),
+            Smoother::Jacobi | Smoother::JacobiNaive => {
+                floor.jacobi_in_band();
+                floor.jacobi();
+                floor.jacobi_in_band();
+            }
+            Smoother::Box | Smoother::Vanka => self.schwarz[depth].sweep(floor, before),
+            Smoother::GaussSeidel => {
+                for _ in 0..POINT_SWEEPS {
+                    self.schwarz[depth].sweep(floor, before);
+                }
+            }
+        }
     }
 
     fn solve_bottom(&mut self) {
         let floor = self.floors.last_mut().expect("there is a level");
+        if self.smoother == Smoother::JacobiNaive {
+            floor.clear();
+            (0..NAIVE_SWEEPS).for_each(|_| floor.jacobi());
+            return;
+        }
         let Bottom {
             numbers,
             factors,

@@ -232,8 +232,16 @@ unsafe fn interior_inverse<S: Simd, const D: usize>(w: &Weights<S::Single>) -> S
 
 /// What a pass does with a block. (Closures would not be compiled for the processor at hand.)
 trait Visit<S: Simd, L: Lanes<S>> {
-    /// Takes the memory index of a block, `A u` there, and one over the bound of its rows.
-    unsafe fn visit(&mut self, i: usize, product: L::Eight, inverse: S::Single);
+    /// Takes the memory index of a block, `A u` there, and scales of its rows.
+    unsafe fn visit(&mut self, i: usize, product: L::Eight, scales: Scales<S::Single>);
+}
+
+/// What a pass may scale residuals by; what it does not read is not computed.
+struct Scales<T> {
+    /// One over the bound.
+    inverse: T,
+    /// The diagonal.
+    diagonal: T,
 }
 
 /// Visits every block of a plane of a component.
@@ -246,6 +254,7 @@ unsafe fn each_block<S: Simd, L: Lanes<S>, const D: usize>(
     axis: usize,
     z: usize,
     u: [*const L::Value; D],
+    band_only: bool,
     pass: &mut impl Visit<S, L>,
 ) {
     let component = &level.components[axis];
@@ -263,28 +272,53 @@ unsafe fn each_block<S: Simd, L: Lanes<S>, const D: usize>(
                 let rows = &component.stream[stream as usize..][..blocks];
                 for (k, row) in rows.iter().enumerate() {
                     let i = first + k * BLOCK;
-                    let product = around.product::<S, L, D>(i, &packed::<S>(row));
-                    pass.visit(i, product, S::load(row.inverse.as_ptr()));
+                    let w = packed::<S>(row);
+                    let product = around.product::<S, L, D>(i, &w);
+                    let scales = Scales {
+                        inverse: S::load(row.inverse.as_ptr()),
+                        diagonal: diagonal::<S, D>(&w),
+                    };
+                    pass.visit(i, product, scales);
                 }
+            } else if band_only {
             } else if let Some(stiffness) = &level.graded {
                 for k in 0..blocks {
                     let i = first + k * BLOCK;
                     let cell = stiffness.as_ptr().add(i);
                     let w = graded::<S, D>(cell, around.along, around.across);
                     let product = around.product::<S, L, D>(i, &w);
-                    pass.visit(i, product, interior_inverse::<S, D>(&w));
+                    let scales = Scales {
+                        inverse: interior_inverse::<S, D>(&w),
+                        diagonal: diagonal::<S, D>(&w),
+                    };
+                    pass.visit(i, product, scales);
                 }
             } else {
                 let weights = uniform_weights::<S>(level.stiffness);
                 let inverse = interior_inverse::<S, D>(&weights);
+                let diagonal = diagonal::<S, D>(&weights);
                 let d = uniform_diagonal::<S, L, D>(level.stiffness);
                 let q = L::weight(S::splat(level.stiffness));
                 for k in 0..blocks {
                     let i = first + k * BLOCK;
-                    pass.visit(i, around.uniform::<S, L, D>(i, d, q), inverse);
+                    let product = around.uniform::<S, L, D>(i, d, q);
+                    pass.visit(i, product, Scales { inverse, diagonal });
                 }
             }
         }
+    }
+}
+
+/// The diagonal of rows.
+#[inline(always)]
+unsafe fn diagonal<S: Simd, const D: usize>(w: &Weights<S::Single>) -> S::Single {
+    // SAFETY: the caller's promise is passed on.
+    unsafe {
+        let mut sum = S::add(w.mass, S::add(w.cell[0], w.cell[1]));
+        for k in 0..D - 1 {
+            sum = S::add(sum, S::add(w.edge[k][0], w.edge[k][1]));
+        }
+        sum
     }
 }
 
@@ -345,13 +379,16 @@ struct Step<V> {
     beta: V,
     has_last: bool,
 }
+struct JacobiStep<V> {
+    omega: V,
+}
 struct Apply<V> {
     sum: V,
 }
 
 impl<S: Simd, const D: usize> Visit<S, Single> for Pass<Residual, D> {
     #[inline(always)]
-    unsafe fn visit(&mut self, i: usize, product: S::Single, _: S::Single) {
+    unsafe fn visit(&mut self, i: usize, product: S::Single, _: Scales<S::Single>) {
         // SAFETY: the caller's promise is passed on.
         unsafe {
             let r = S::sub(S::load(self.v.b[self.axis].add(i)), product);
@@ -362,11 +399,11 @@ impl<S: Simd, const D: usize> Visit<S, Single> for Pass<Residual, D> {
 
 impl<S: Simd, const D: usize> Visit<S, Single> for Pass<FirstStep<S::Single>, D> {
     #[inline(always)]
-    unsafe fn visit(&mut self, i: usize, _: S::Single, inverse: S::Single) {
+    unsafe fn visit(&mut self, i: usize, _: S::Single, scales: Scales<S::Single>) {
         // SAFETY: the caller's promise is passed on.
         unsafe {
             let b = S::load(self.v.b[self.axis].add(i));
-            let step = S::mul(S::mul(self.with.beta, inverse), b);
+            let step = S::mul(S::mul(self.with.beta, scales.inverse), b);
             S::store(self.v.y[self.axis].add(i), step);
         }
     }
@@ -374,7 +411,7 @@ impl<S: Simd, const D: usize> Visit<S, Single> for Pass<FirstStep<S::Single>, D>
 
 impl<S: Simd, const D: usize> Visit<S, Single> for Pass<Step<S::Single>, D> {
     #[inline(always)]
-    unsafe fn visit(&mut self, i: usize, product: S::Single, inverse: S::Single) {
+    unsafe fn visit(&mut self, i: usize, product: S::Single, scales: Scales<S::Single>) {
         // SAFETY: the caller's promise is passed on.
         unsafe {
             let Step {
@@ -384,7 +421,7 @@ impl<S: Simd, const D: usize> Visit<S, Single> for Pass<Step<S::Single>, D> {
             } = self.with;
             let r = S::sub(S::load(self.v.b[self.axis].add(i)), product);
             let x = S::load(self.v.x[self.axis].add(i));
-            let new = S::add(x, S::mul(S::mul(beta, inverse), r));
+            let new = S::add(x, S::mul(S::mul(beta, scales.inverse), r));
             let y = self.v.y[self.axis].add(i);
             let change = if has_last { S::sub(x, S::load(y)) } else { x };
             S::store(y, S::add(new, S::mul(alpha, change)));
@@ -392,9 +429,24 @@ impl<S: Simd, const D: usize> Visit<S, Single> for Pass<Step<S::Single>, D> {
     }
 }
 
+impl<S: Simd, const D: usize> Visit<S, Single> for Pass<JacobiStep<S::Single>, D> {
+    #[inline(always)]
+    unsafe fn visit(&mut self, i: usize, product: S::Single, scales: Scales<S::Single>) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe {
+            let r = S::sub(S::load(self.v.b[self.axis].add(i)), product);
+            let step = S::mul(self.with.omega, S::div(r, scales.diagonal));
+            // Rows without an unknown have no diagonal either.
+            let step = S::where_positive(scales.diagonal, step);
+            let x = S::load(self.v.x[self.axis].add(i));
+            S::store(self.v.y[self.axis].add(i), S::add(x, step));
+        }
+    }
+}
+
 impl<S: Simd, const D: usize> Visit<S, Single> for Pass<Apply<S::Double>, D> {
     #[inline(always)]
-    unsafe fn visit(&mut self, i: usize, product: S::Single, _: S::Single) {
+    unsafe fn visit(&mut self, i: usize, product: S::Single, _: Scales<S::Single>) {
         // SAFETY: the caller's promise is passed on.
         unsafe {
             S::store(self.v.y[self.axis].add(i), product);
@@ -414,7 +466,7 @@ unsafe fn residual_body<S: Simd, const D: usize>(
     let with = Residual;
     let mut pass = Pass { axis, v, with };
     // SAFETY: the caller's promise is passed on.
-    unsafe { each_block::<S, Single, D>(level, axis, z, v.x, &mut pass) }
+    unsafe { each_block::<S, Single, D>(level, axis, z, v.x, false, &mut pass) }
 }
 
 #[inline(always)]
@@ -431,7 +483,7 @@ unsafe fn first_step_body<S: Simd, const D: usize>(
             beta: S::splat(beta),
         };
         let mut pass = Pass { axis, v, with };
-        each_block::<S, Single, D>(level, axis, z, v.x, &mut pass);
+        each_block::<S, Single, D>(level, axis, z, v.x, false, &mut pass);
     }
 }
 
@@ -452,7 +504,26 @@ unsafe fn step_body<S: Simd, const D: usize>(
             has_last,
         };
         let mut pass = Pass { axis, v, with };
-        each_block::<S, Single, D>(level, axis, z, v.x, &mut pass);
+        each_block::<S, Single, D>(level, axis, z, v.x, false, &mut pass);
+    }
+}
+
+#[inline(always)]
+unsafe fn jacobi_body<S: Simd, const D: usize>(
+    level: &Level<D>,
+    axis: usize,
+    z: usize,
+    v: Three<D>,
+    omega: f32,
+    band_only: bool,
+) {
+    // SAFETY: the caller's promise is passed on.
+    unsafe {
+        let with = JacobiStep {
+            omega: S::splat(omega),
+        };
+        let mut pass = Pass { axis, v, with };
+        each_block::<S, Single, D>(level, axis, z, v.x, band_only, &mut pass);
     }
 }
 
@@ -469,7 +540,7 @@ unsafe fn apply_body<S: Simd, const D: usize>(
             sum: S::splat_wide(0.0),
         };
         let mut pass = Pass { axis, v, with };
-        each_block::<S, Single, D>(level, axis, z, v.x, &mut pass);
+        each_block::<S, Single, D>(level, axis, z, v.x, false, &mut pass);
         S::lanes(pass.with.sum).iter().sum()
     }
 }
@@ -502,7 +573,7 @@ struct TrueResidual<V, const D: usize> {
 
 impl<S: Simd, const D: usize> Visit<S, Double> for TrueResidual<S::Double, D> {
     #[inline(always)]
-    unsafe fn visit(&mut self, i: usize, product: S::Double, _: S::Single) {
+    unsafe fn visit(&mut self, i: usize, product: S::Double, _: Scales<S::Single>) {
         // SAFETY: the caller's promise is passed on.
         unsafe {
             let r = S::sub_wide(S::load_wide(self.v.b[self.axis].add(i)), product);
@@ -531,7 +602,7 @@ unsafe fn true_residual_body<S: Simd, const D: usize>(
             sum: S::splat_wide(0.0),
         };
         let x = v.x.map(|x| x.cast_const());
-        each_block::<S, Double, D>(level, axis, z, x, &mut pass);
+        each_block::<S, Double, D>(level, axis, z, x, false, &mut pass);
         norm_or_nan(S::lanes(pass.largest), S::lanes(pass.sum))
     }
 }
@@ -645,6 +716,13 @@ dispatch! {
     /// # Safety
     /// As [`residual`].
     pub unsafe fn step<D>(level: &Level<D>, axis: usize, z: usize, v: Three<D>, factors: [f32; 2], has_last: bool) = step_body
+}
+dispatch! {
+    /// `y ← x + ω D⁻¹ (b − A x)`, everywhere or only where rows are read from the stream.
+    ///
+    /// # Safety
+    /// As [`residual`].
+    pub unsafe fn jacobi<D>(level: &Level<D>, axis: usize, z: usize, v: Three<D>, omega: f32, band_only: bool) = jacobi_body
 }
 dispatch! {
     /// `y ← A x`, and `x·y` on the plane.

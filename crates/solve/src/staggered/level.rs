@@ -79,6 +79,8 @@ pub struct Component {
     pub planes: Vec<u32>,
     /// Rows of blocks near the border.
     pub stream: Vec<Packed>,
+    /// Lanes of the stream whose rows are those of the interior all the same.
+    pub interior: Vec<u8>,
     /// Per block of the shape, its place in the stream, [`INTERIOR`] or [`NONE`].
     pub blocks: Vec<u32>,
 }
@@ -212,6 +214,7 @@ impl<const D: usize> Bits<D> {
 struct Plane {
     segments: Vec<Segment>,
     stream: Vec<Packed>,
+    interior: Vec<u8>,
     unknowns: usize,
 }
 
@@ -289,6 +292,17 @@ impl<const D: usize> Level<D> {
             NONE => Row::default(),
             INTERIOR => self.inside().row(axis, index),
             place => component.stream[place as usize].row(index % BLOCK),
+        }
+    }
+
+    /// Whether the face at a memory index has a row of the interior.
+    #[inline]
+    pub fn is_interior(&self, axis: usize, index: usize) -> bool {
+        let component = &self.components[axis];
+        match component.blocks[self.shape.block(index)] {
+            NONE => false,
+            INTERIOR => true,
+            place => component.interior[place as usize] >> (index % BLOCK) & 1 == 1,
         }
     }
 
@@ -399,6 +413,7 @@ fn component<const D: usize>(
             component.segments.push(segment);
         }
         component.stream.extend(plane.stream);
+        component.interior.extend(plane.interior);
         component.planes.push(component.segments.len() as u32);
         unknowns += plane.unknowns;
     }
@@ -431,6 +446,7 @@ fn plane<const D: usize>(
                     continue;
                 }
                 plane.stream.push(packed);
+                plane.interior.push(interior as u8);
                 plane.unknowns += count;
                 next
             };
