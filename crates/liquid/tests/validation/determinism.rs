@@ -16,11 +16,11 @@ fn setup<const D: usize>(n: usize) -> Setup<D> {
     let mut velocity = [0.0; D];
     velocity[1] = 3.0;
     setup.liquids.push(LiquidVolume {
-        shape: Shape::Box {
+        velocity,
+        ..LiquidVolume::new(Shape::Box {
             min: [0.0; D],
             max: top,
-        },
-        velocity,
+        })
     });
     let mut center = [0.5; D];
     (center[0], center[1]) = (0.9, 0.2);
@@ -33,13 +33,11 @@ fn setup<const D: usize>(n: usize) -> Setup<D> {
     let mut center = [0.6; D];
     center[0] = 1.7;
     setup.sources.push(Source {
-        shape: Shape::Sphere {
+        velocity,
+        ..Source::new(Shape::Sphere {
             center,
             radius: 0.1,
-        },
-        velocity,
-        start: 0.0,
-        end: f64::INFINITY,
+        })
     });
     setup
 }
@@ -125,13 +123,12 @@ fn a_resumed_run_is_the_unbroken_one_3d() {
 fn resuming_after_a_sudden_drain_gives_the_same_bits() {
     let grid = plash_grid::Grid::<2>::new([64, 32], 2.0 / 64.0, [0.0; 2]).unwrap();
     let mut setup = plash_liquid::Setup::new(grid);
-    setup.liquids.push(plash_liquid::LiquidVolume {
-        shape: plash_liquid::shape::Shape::Box {
+    setup
+        .liquids
+        .push(plash_liquid::LiquidVolume::new(Shape::Box {
             min: [0.0, 0.0],
             max: [2.0, 0.7],
-        },
-        velocity: [0.0; 2],
-    });
+        }));
     setup.drains.push(plash_liquid::Drain {
         shape: plash_liquid::shape::Shape::Box {
             min: [0.5, -1.0],
