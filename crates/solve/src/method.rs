@@ -127,6 +127,17 @@ pub struct UnknownName {
     known: Vec<&'static str>,
 }
 
+impl UnknownName {
+    /// A name that is not among the known ones.
+    pub(crate) fn new(kind: &'static str, name: &str, known: Vec<&'static str>) -> Self {
+        UnknownName {
+            kind,
+            name: name.to_owned(),
+            known,
+        }
+    }
+}
+
 impl FromStr for Method {
     type Err = UnknownName;
 

@@ -13,5 +13,17 @@
 //! energy, so that surfaces carry no traction by themselves. A [`Body`] says what is where.
 
 mod body;
+mod csr;
+mod ground;
+mod level;
+mod method;
+mod row;
+mod shape;
+mod sine;
+mod solver;
 
 pub use body::{Body, Fill};
+pub use csr::Numbers;
+pub use method::{Smoother, ViscousMethod, ViscousOptions};
+pub use sine::{Sine, share_below};
+pub use solver::ViscousSolver;

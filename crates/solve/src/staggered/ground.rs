@@ -1,0 +1,560 @@
+//! What a level is made of, cell by cell.
+
+use rayon::prelude::*;
+
+use super::body::{Body, Fill};
+use super::shape::moved;
+
+/// No closer than this may a wall come to a free face, in cell sides: the stiffness between the
+/// two grows as one over the distance.
+const SMALLEST_DISTANCE: f64 = 0.05;
+
+/// How far beyond the lattice nothing is asked for any more.
+const FAR: f64 = 1e3;
+
+/// What fills the `2^D` octants of a cell, and that times its stiffness.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Octants {
+    /// Shares filled, x fastest.
+    pub fill: [f32; 8],
+    /// The same times the stiffness.
+    pub stiff: [f32; 8],
+    /// Bits of those that are solid: what is beside them counts instead.
+    pub solid: u8,
+}
+
+/// What the rows of a level's operator are computed from. Cells may lie one beyond the lattice.
+pub trait Ground<const D: usize>: Sync {
+    /// The octants of a cell; mirrored beyond walls.
+    fn octants(&self, cell: [i32; D]) -> Octants;
+    /// Whether a face is held by a wall or an obstacle.
+    fn is_held(&self, axis: usize, face: [i32; D]) -> bool;
+    /// The distance of a free face from the wall on the way to a held one, in cell sides.
+    fn gap(&self, axis: usize, free: [i32; D], held: [i32; D]) -> f64;
+    /// Whether the wall beside the cell has let go.
+    fn lets_go(&self, cell: [i32; D]) -> bool;
+    /// Whether the cell lies in the lattice, is full, and no face of it is held.
+    fn is_plain(&self, cell: [i32; D]) -> bool;
+    /// Whether a face or an edge at this coordinate along an axis lies on an open side, with
+    /// nothing beyond.
+    fn is_on_open_side(&self, axis: usize, at: i32) -> bool;
+    /// The least weight of a sample that is not empty, as a share of the full one.
+    fn least(&self) -> f32;
+}
+
+/// What coarser levels are made from.
+pub trait Fine<const D: usize>: Sync {
+    /// Cells along each axis.
+    fn cells(&self) -> [usize; D];
+    /// Whether a side of the lattice is open.
+    fn is_open(&self, axis: usize, side: usize) -> bool;
+    /// The share of a cell that is filled, or a negative number if it is solid.
+    fn share(&self, cell: [i32; D]) -> f32;
+    /// Whether there is anything in a cell, be it inside an obstacle.
+    fn is_there(&self, cell: [i32; D]) -> bool;
+    /// The stiffness in a cell, relative to the level's.
+    fn relative_stiffness(&self, cell: [i32; D]) -> f32;
+}
+
+/// A body as sampled on the finest level, cropped to where it is.
+pub struct Sampled<'a, B, const D: usize> {
+    body: &'a B,
+    /// The first cell of the crop.
+    pub offset: [i32; D],
+    /// Cells of the crop.
+    pub cells: [usize; D],
+    /// Which sides are open: those of the body, and all where the crop ends before it.
+    pub open: [[bool; 2]; D],
+    /// The stiffness, if it is the same everywhere.
+    pub uniform: Option<f32>,
+    codes: Vec<u32>,
+    /// Octants of partly filled cells, by plane.
+    parts: Vec<Vec<[f32; 8]>>,
+}
+
+/// Codes of cells: empty, full, or the number of a part.
+const EMPTY: u32 = 0;
+const FULL: u32 = 1;
+const FIRST_PART: u32 = 2;
+/// Set where obstacles may be near.
+const NEAR: u32 = 1 << 31;
+
+impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
+    /// Samples a body; `None` if all is empty.
+    pub fn new(body: &'a B) -> Option<Self> {
+        let [low, high] = extent(body)?;
+        let total = body.cells();
+        // Faces may be free one cell beyond what is filled.
+        let offset: [i32; D] = std::array::from_fn(|a| (low[a] - 1).max(0));
+        let end: [i32; D] = std::array::from_fn(|a| (high[a] + 2).min(total[a] as i32));
+        let cells: [usize; D] = std::array::from_fn(|a| (end[a] - offset[a]) as usize);
+        let open = std::array::from_fn(|a| {
+            [
+                offset[a] > 0 || body.is_open(a, 0),
+                end[a] < total[a] as i32 || body.is_open(a, 1),
+            ]
+        });
+        let plane: usize = cells[..D - 1].iter().product();
+        let mut codes = vec![EMPTY; plane * cells[D - 1]];
+        let parts = codes
+            .par_chunks_mut(plane)
+            .enumerate()
+            .map(|(z, codes)| sample_plane(body, offset, cells, z, codes))
+            .collect();
+        Some(Sampled {
+            body,
+            offset,
+            cells,
+            open,
+            uniform: body.uniform_stiffness().map(|k| k as f32),
+            codes,
+            parts,
+        })
+    }
+
+    fn global(&self, at: [i32; D]) -> [i32; D] {
+        std::array::from_fn(|a| at[a] + self.offset[a])
+    }
+
+    #[inline]
+    fn code(&self, cell: [i32; D]) -> u32 {
+        let mut index = 0;
+        for a in (0..D).rev() {
+            index = index * self.cells[a] + cell[a] as usize;
+        }
+        self.codes[index]
+    }
+
+    #[inline]
+    fn contains(&self, cell: [i32; D]) -> bool {
+        (0..D).all(|a| cell[a] >= 0 && (cell[a] as usize) < self.cells[a])
+    }
+
+    /// The stiffness of a cell in the lattice.
+    fn stiffness(&self, cell: [i32; D]) -> f32 {
+        self.uniform
+            .unwrap_or_else(|| self.body.stiffness(self.global(cell)) as f32)
+    }
+
+    #[inline]
+    fn is_near(&self, cell: [i32; D]) -> bool {
+        self.contains(cell) && self.code(cell) & NEAR != 0
+    }
+
+    /// Distance of a face to obstacles and closed sides.
+    fn distance(&self, axis: usize, face: [i32; D]) -> f64 {
+        let mut distance = FAR;
+        for a in 0..D {
+            let position = f64::from(face[a]) + if a == axis { 0.0 } else { 0.5 };
+            if !self.open[a][0] {
+                distance = distance.min(position);
+            }
+            if !self.open[a][1] {
+                distance = distance.min(self.cells[a] as f64 - position);
+            }
+        }
+        if distance > 0.0 && (self.is_near(face) || self.is_near(moved(face, axis, -1))) {
+            distance = distance.min(self.body.distance(axis, self.global(face)));
+        }
+        distance
+    }
+
+    /// Whether the middle of a cell is in an obstacle.
+    fn is_solid(&self, cell: [i32; D]) -> bool {
+        if !self.is_near(cell) {
+            return false;
+        }
+        let mut sum = 0.0;
+        for a in 0..D {
+            for side in 0..2 {
+                let face = moved(cell, a, side);
+                sum += self.body.distance(a, self.global(face));
+            }
+        }
+        sum <= 0.0
+    }
+}
+
+/// The lowest and the highest cell along each axis that is not empty.
+fn extent<B: Body<D>, const D: usize>(body: &B) -> Option<[[i32; D]; 2]> {
+    let cells = body.cells();
+    let none = [[i32::MAX; D], [i32::MIN; D]];
+    let join = |mut a: [[i32; D]; 2], b: [[i32; D]; 2]| {
+        for axis in 0..D {
+            a[0][axis] = a[0][axis].min(b[0][axis]);
+            a[1][axis] = a[1][axis].max(b[1][axis]);
+        }
+        a
+    };
+    let rows: usize = cells[1..].iter().product();
+    let bounds = (0..rows)
+        .into_par_iter()
+        .with_min_len(64)
+        .map(|r| {
+            let mut at = [0; D];
+            let mut rest = r;
+            for a in 1..D {
+                at[a] = (rest % cells[a]) as i32;
+                rest /= cells[a];
+            }
+            let there = |x: usize| {
+                let mut cell = at;
+                cell[0] = x as i32;
+                !matches!(body.fill(cell), Fill::Empty)
+            };
+            let Some(first) = (0..cells[0]).find(|&x| there(x)) else {
+                return none;
+            };
+            let last = (first..cells[0]).rev().find(|&x| there(x)).unwrap_or(first);
+            let (mut low, mut high) = (at, at);
+            low[0] = first as i32;
+            high[0] = last as i32;
+            [low, high]
+        })
+        .reduce(|| none, join);
+    (bounds[0][0] != i32::MAX).then_some(bounds)
+}
+
+fn sample_plane<B: Body<D>, const D: usize>(
+    body: &B,
+    offset: [i32; D],
+    cells: [usize; D],
+    z: usize,
+    codes: &mut [u32],
+) -> Vec<[f32; 8]> {
+    let mut parts = Vec::new();
+    for (i, code) in codes.iter_mut().enumerate() {
+        let mut at = offset;
+        let mut rest = i;
+        for a in 0..D - 1 {
+            at[a] += (rest % cells[a]) as i32;
+            rest /= cells[a];
+        }
+        at[D - 1] += z as i32;
+        *code = match body.fill(at) {
+            Fill::Empty => EMPTY,
+            Fill::Full => FULL,
+            Fill::Part(octants) => {
+                parts.push(octants.map(|v| v.clamp(0.0, 1.0)));
+                FIRST_PART + parts.len() as u32 - 1
+            }
+        };
+        if body.is_near_obstacle(at) {
+            *code |= NEAR;
+        }
+    }
+    parts
+}
+
+/// The cell within a closed lattice whose mirror image this one is, and the bits of the axes along
+/// which it is mirrored; `None` beyond open sides.
+fn mirrored<const D: usize>(
+    mut cell: [i32; D],
+    cells: [usize; D],
+    open: &[[bool; 2]; D],
+) -> Option<([i32; D], usize)> {
+    let mut flips = 0;
+    for a in 0..D {
+        let n = cells[a] as i32;
+        if cell[a] < 0 {
+            if open[a][0] {
+                return None;
+            }
+            cell[a] = (-1 - cell[a]).min(n - 1);
+            flips |= 1 << a;
+        } else if cell[a] >= n {
+            if open[a][1] {
+                return None;
+            }
+            cell[a] = (2 * n - 1 - cell[a]).max(0);
+            flips |= 1 << a;
+        }
+    }
+    Some((cell, flips))
+}
+
+impl<B: Body<D>, const D: usize> Ground<D> for Sampled<'_, B, D> {
+    fn octants(&self, cell: [i32; D]) -> Octants {
+        let Some((cell, flips)) = mirrored(cell, self.cells, &self.open) else {
+            return Octants::default();
+        };
+        let fill = match self.code(cell) & !NEAR {
+            EMPTY => return Octants::default(),
+            FULL => [1.0; 8],
+            part => {
+                let part = self.parts[cell[D - 1] as usize][(part - FIRST_PART) as usize];
+                std::array::from_fn(|o| part[o ^ flips])
+            }
+        };
+        let stiffness = self.stiffness(cell);
+        Octants {
+            fill,
+            stiff: fill.map(|v| v * stiffness),
+            solid: 0,
+        }
+    }
+
+    fn is_held(&self, axis: usize, face: [i32; D]) -> bool {
+        self.distance(axis, face) <= 0.0
+    }
+
+    fn gap(&self, axis: usize, free: [i32; D], held: [i32; D]) -> f64 {
+        let (free, held) = (self.distance(axis, free), self.distance(axis, held));
+        (free / (free - held)).clamp(SMALLEST_DISTANCE, 1.0)
+    }
+
+    fn lets_go(&self, cell: [i32; D]) -> bool {
+        self.contains(cell) && self.body.lets_go(self.global(cell))
+    }
+
+    fn is_plain(&self, cell: [i32; D]) -> bool {
+        self.contains(cell)
+            && self.code(cell) == FULL
+            && (0..D).all(|a| {
+                (cell[a] > 0 || self.open[a][0])
+                    && (cell[a] + 1 < self.cells[a] as i32 || self.open[a][1])
+            })
+    }
+
+    fn is_on_open_side(&self, axis: usize, at: i32) -> bool {
+        (at <= 0 && self.open[axis][0]) || (at >= self.cells[axis] as i32 && self.open[axis][1])
+    }
+
+    fn least(&self) -> f32 {
+        0.0
+    }
+}
+
+impl<B: Body<D>, const D: usize> Fine<D> for Sampled<'_, B, D> {
+    fn cells(&self) -> [usize; D] {
+        self.cells
+    }
+
+    fn is_open(&self, axis: usize, side: usize) -> bool {
+        self.open[axis][side]
+    }
+
+    fn share(&self, cell: [i32; D]) -> f32 {
+        if self.is_solid(cell) {
+            return -1.0;
+        }
+        match self.code(cell) & !NEAR {
+            EMPTY => 0.0,
+            FULL => 1.0,
+            part => {
+                let part = &self.parts[cell[D - 1] as usize][(part - FIRST_PART) as usize];
+                part[..1 << D].iter().sum::<f32>() / (1 << D) as f32
+            }
+        }
+    }
+
+    fn is_there(&self, cell: [i32; D]) -> bool {
+        self.code(cell) & !NEAR != EMPTY
+    }
+
+    fn relative_stiffness(&self, cell: [i32; D]) -> f32 {
+        if self.uniform.is_some() {
+            return 1.0;
+        }
+        self.stiffness(cell)
+    }
+}
+
+/// Coarse samples that are not empty weigh at least this share of full ones: slivers that come
+/// and go from level to level would spoil the smoothers.
+const LEAST_COARSE: f32 = 0.3;
+
+/// A coarse level: its octants are the cells of the next finer one.
+pub struct Coarsened<const D: usize> {
+    cells: [usize; D],
+    open: [[bool; 2]; D],
+    /// The level's stiffness; relative ones are multiplied by it.
+    pub stiffness: f32,
+    fine: [usize; D],
+    /// Shares of the finer level's cells, padded to whole coarse cells; negative where solid.
+    octant_share: Vec<f32>,
+    octant_stiffness: Option<Vec<f32>>,
+    share: Vec<f32>,
+    relative: Option<Vec<f32>>,
+}
+
+impl<const D: usize> Coarsened<D> {
+    /// The level above `fine`, with cells of twice the side.
+    pub fn new(fine: &impl Fine<D>, stiffness: f32, is_uniform: bool) -> Self {
+        let finer = fine.cells();
+        let cells = finer.map(|n| n.div_ceil(2));
+        let padded = cells.map(|n| 2 * n);
+        let open = std::array::from_fn(|a| [fine.is_open(a, 0), fine.is_open(a, 1)]);
+        let beyond = |at: &[i32; D]| {
+            (0..D)
+                .find(|&a| at[a] as usize >= finer[a])
+                .map(|a| if fine.is_open(a, 1) { 0.0 } else { -1.0 })
+        };
+        let octant_share = gather(padded, |at| beyond(&at).unwrap_or_else(|| fine.share(at)));
+        let octant_stiffness = (!is_uniform).then(|| {
+            gather(padded, |at| match beyond(&at) {
+                Some(_) => 0.0,
+                None => fine.relative_stiffness(at),
+            })
+        });
+        let children = |cell: [i32; D]| {
+            (0..1usize << D).map(move |o| {
+                let at = std::array::from_fn(|a| 2 * cell[a] + ((o >> a) & 1) as i32);
+                linear(padded, at)
+            })
+        };
+        let share = gather(cells, |cell| {
+            let mut sum = 0.0;
+            for i in children(cell) {
+                if octant_share[i] < 0.0 {
+                    return -1.0;
+                }
+                sum += octant_share[i];
+            }
+            sum / (1 << D) as f32
+        });
+        let relative = octant_stiffness.as_ref().map(|stiffness| {
+            gather(cells, |cell| {
+                let (mut sum, mut weight) = (0.0, 0.0);
+                for i in children(cell) {
+                    let share = octant_share[i].max(0.0);
+                    sum += share * stiffness[i];
+                    weight += share;
+                }
+                if weight > 0.0 { sum / weight } else { 0.0 }
+            })
+        });
+        Coarsened {
+            cells,
+            open,
+            stiffness,
+            fine: padded,
+            octant_share,
+            octant_stiffness,
+            share,
+            relative,
+        }
+    }
+
+    /// Gives back the memory that only building the level's own rows needs.
+    pub fn forget_octants(&mut self) {
+        self.octant_share = Vec::new();
+        self.octant_stiffness = None;
+    }
+
+    fn is_solid(&self, cell: [i32; D]) -> bool {
+        for a in 0..D {
+            if cell[a] < 0 || cell[a] >= self.cells[a] as i32 {
+                return !self.open[a][usize::from(cell[a] >= 0)];
+            }
+        }
+        self.share[linear(self.cells, cell)] < 0.0
+    }
+}
+
+/// The place of a cell in a dense array without padding.
+#[inline]
+fn linear<const D: usize>(cells: [usize; D], at: [i32; D]) -> usize {
+    let mut index = 0;
+    for a in (0..D).rev() {
+        index = index * cells[a] + at[a] as usize;
+    }
+    index
+}
+
+/// An array of `f` over all cells.
+fn gather<const D: usize>(cells: [usize; D], f: impl Fn([i32; D]) -> f32 + Sync) -> Vec<f32> {
+    let mut values = vec![0.0; cells.iter().product()];
+    values
+        .par_chunks_mut(cells[0])
+        .with_min_len(64)
+        .enumerate()
+        .for_each(|(r, row)| {
+            let mut at = [0; D];
+            let mut rest = r;
+            for a in 1..D {
+                at[a] = (rest % cells[a]) as i32;
+                rest /= cells[a];
+            }
+            for (x, value) in row.iter_mut().enumerate() {
+                at[0] = x as i32;
+                *value = f(at);
+            }
+        });
+    values
+}
+
+impl<const D: usize> Ground<D> for Coarsened<D> {
+    fn octants(&self, cell: [i32; D]) -> Octants {
+        let Some((cell, flips)) = mirrored(cell, self.cells, &self.open) else {
+            return Octants::default();
+        };
+        let mut octants = Octants::default();
+        for o in 0..1 << D {
+            let at = std::array::from_fn(|a| 2 * cell[a] + (((o ^ flips) >> a) & 1) as i32);
+            let i = linear(self.fine, at);
+            let share = self.octant_share[i];
+            if share < 0.0 {
+                octants.solid |= 1 << o;
+                continue;
+            }
+            let relative = self.octant_stiffness.as_ref().map_or(1.0, |s| s[i]);
+            octants.fill[o] = share;
+            octants.stiff[o] = share * relative * self.stiffness;
+        }
+        octants
+    }
+
+    fn is_held(&self, axis: usize, face: [i32; D]) -> bool {
+        self.is_solid(face) || self.is_solid(moved(face, axis, -1))
+    }
+
+    fn gap(&self, axis: usize, free: [i32; D], held: [i32; D]) -> f64 {
+        // Walls lie on cell borders: at the held face along its own axis, half way across it.
+        if free[axis] == held[axis] { 0.5 } else { 1.0 }
+    }
+
+    fn lets_go(&self, _: [i32; D]) -> bool {
+        false
+    }
+
+    fn is_plain(&self, cell: [i32; D]) -> bool {
+        let inside = (0..D).all(|a| cell[a] >= 0 && cell[a] < self.cells[a] as i32);
+        inside
+            && self.share[linear(self.cells, cell)] == 1.0
+            && (0..D)
+                .all(|a| !self.is_solid(moved(cell, a, -1)) && !self.is_solid(moved(cell, a, 1)))
+    }
+
+    fn is_on_open_side(&self, axis: usize, at: i32) -> bool {
+        (at <= 0 && self.open[axis][0]) || (at >= self.cells[axis] as i32 && self.open[axis][1])
+    }
+
+    fn least(&self) -> f32 {
+        LEAST_COARSE
+    }
+}
+
+impl<const D: usize> Fine<D> for Coarsened<D> {
+    fn cells(&self) -> [usize; D] {
+        self.cells
+    }
+
+    fn is_open(&self, axis: usize, side: usize) -> bool {
+        self.open[axis][side]
+    }
+
+    fn share(&self, cell: [i32; D]) -> f32 {
+        self.share[linear(self.cells, cell)]
+    }
+
+    fn is_there(&self, cell: [i32; D]) -> bool {
+        self.share(cell) > 0.0
+    }
+
+    fn relative_stiffness(&self, cell: [i32; D]) -> f32 {
+        self.relative
+            .as_ref()
+            .map_or(1.0, |r| r[linear(self.cells, cell)])
+    }
+}

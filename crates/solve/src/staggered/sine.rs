@@ -1,0 +1,188 @@
+//! The test problem of Aanjaneya et al. (2019, figure 12): liquid behind a sine-shaped surface,
+//! around a ball.
+
+use super::body::{Body, Fill};
+
+/// The liquid `φ = x − ½ + ¼ sin(x y [z]) < 0` in a closed unit box with a solid ball of radius ⅛
+/// in its middle; `ρ = 1`, `μ Δt = 1`. The paper does not tell the radius.
+#[derive(Clone, Copy, Debug)]
+pub struct Sine<const D: usize> {
+    cells: usize,
+    /// The ratio of the largest to the least viscosity; the least is 1.
+    contrast: f64,
+}
+
+const RADIUS: f64 = 0.125;
+
+/// Where the right-hand side is.
+const SOURCE: f64 = 0.1;
+
+impl<const D: usize> Sine<D> {
+    /// The problem on `n` cells along each axis.
+    pub fn new(n: usize) -> Self {
+        Sine {
+            cells: n.max(1),
+            contrast: 1.0,
+        }
+    }
+
+    /// The same with a viscosity that varies smoothly, from `1/√c` to `√c`.
+    pub fn graded(n: usize, contrast: f64) -> Self {
+        Sine {
+            contrast,
+            ..Sine::new(n)
+        }
+    }
+
+    /// The right-hand side: one at the face of each axis nearest to the point 0.1, zero elsewhere.
+    pub fn load(&self, axis: usize, face: [i32; D]) -> f64 {
+        let n = self.cells as f64;
+        let nearest = |a: usize| {
+            let along = if a == axis { 0.0 } else { 0.5 };
+            (SOURCE * n - along).round() as i32
+        };
+        f64::from(u8::from((0..D).all(|a| face[a] == nearest(a))))
+    }
+
+    fn phi(&self, x: [f64; D]) -> f64 {
+        x[0] - 0.5 + 0.25 * x.iter().product::<f64>().sin()
+    }
+
+    fn center(&self, cell: [i32; D]) -> [f64; D] {
+        cell.map(|i| (f64::from(i) + 0.5) / self.cells as f64)
+    }
+}
+
+impl<const D: usize> Body<D> for Sine<D> {
+    fn cells(&self) -> [usize; D] {
+        [self.cells; D]
+    }
+
+    #[inline]
+    fn fill(&self, cell: [i32; D]) -> Fill {
+        let h = 1.0 / self.cells as f64;
+        let center = self.center(cell);
+        let phi = self.phi(center);
+        // The slope of φ is at most 1.3 along x and ¼ along the others.
+        let reach = 0.5 * h * (1.3 + 0.25 * (D - 1) as f64);
+        if phi <= -reach {
+            return Fill::Full;
+        }
+        if phi >= reach {
+            return Fill::Empty;
+        }
+        let mut octants = [0.0; 8];
+        for (o, share) in octants.iter_mut().enumerate().take(1 << D) {
+            let middle: [f64; D] = std::array::from_fn(|a| {
+                center[a]
+                    + if (o >> a) & 1 == 1 {
+                        0.25 * h
+                    } else {
+                        -0.25 * h
+                    }
+            });
+            let slope: [f64; D] = std::array::from_fn(|a| {
+                let (mut low, mut high) = (middle, middle);
+                low[a] -= 0.25 * h;
+                high[a] += 0.25 * h;
+                self.phi(high) - self.phi(low)
+            });
+            *share = share_below(self.phi(middle), slope) as f32;
+        }
+        match octants[..1 << D].iter().sum::<f32>() {
+            0.0 => Fill::Empty,
+            sum if sum == (1 << D) as f32 => Fill::Full,
+            _ => Fill::Part(octants),
+        }
+    }
+
+    fn uniform_stiffness(&self) -> Option<f64> {
+        let n = self.cells as f64;
+        (self.contrast == 1.0).then_some(n * n)
+    }
+
+    fn stiffness(&self, cell: [i32; D]) -> f64 {
+        let n = self.cells as f64;
+        let waves = self.center(cell).map(|x| (7.0 * x).sin());
+        let mean = waves.iter().sum::<f64>() / D as f64;
+        n * n * self.contrast.powf(0.5 * mean)
+    }
+
+    fn is_open(&self, _: usize, _: usize) -> bool {
+        false
+    }
+
+    fn is_near_obstacle(&self, cell: [i32; D]) -> bool {
+        let square: f64 = self
+            .center(cell)
+            .iter()
+            .map(|x| (x - 0.5) * (x - 0.5))
+            .sum();
+        let reach = RADIUS + 2.5 * (D as f64).sqrt() / self.cells as f64;
+        square < reach * reach
+    }
+
+    fn distance(&self, axis: usize, face: [i32; D]) -> f64 {
+        let n = self.cells as f64;
+        let square: f64 = (0..D)
+            .map(|a| {
+                let along = if a == axis { 0.0 } else { 0.5 };
+                let x = (f64::from(face[a]) + along) / n - 0.5;
+                x * x
+            })
+            .sum();
+        (square.sqrt() - RADIUS) * n
+    }
+
+    fn lets_go(&self, _: [i32; D]) -> bool {
+        false
+    }
+}
+
+/// The share of a box in which a linear function is negative, given its value in the middle and
+/// its change across the box along each axis.
+pub fn share_below<const D: usize>(middle: f64, change: [f64; D]) -> f64 {
+    let size: f64 = change.iter().map(|c| c.abs()).sum();
+    if middle.abs() >= 0.5 * size {
+        return if middle < 0.0 { 1.0 } else { 0.0 };
+    }
+    // Where the function leaves zero behind, in units of its range over the box.
+    let level = 0.5 - middle / size;
+    // Flat directions do not matter, but must not be divided by.
+    let n = change.map(|c| (c.abs() / size).max(1e-4));
+    let total: f64 = n.iter().sum();
+    let level = level * total;
+    let mut sum = 0.0;
+    for corner in 0..1usize << D {
+        let behind: f64 = (0..D)
+            .filter(|a| (corner >> a) & 1 == 1)
+            .map(|a| n[a])
+            .sum();
+        let sign = if corner.count_ones() % 2 == 0 {
+            1.0
+        } else {
+            -1.0
+        };
+        sum += sign * (level - behind).max(0.0).powi(D as i32);
+    }
+    let factorial = if D == 2 { 2.0 } else { 6.0 };
+    (sum / (factorial * n.iter().product::<f64>())).clamp(0.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_of_cut_boxes() {
+        assert_eq!(share_below(0.0, [1.0, 0.0]), 0.5);
+        assert!((share_below(0.25, [1.0, 0.0]) - 0.25).abs() < 1e-3);
+        assert!((share_below(0.5, [1.0, 1.0]) - 0.125).abs() < 1e-9);
+        assert!((share_below(-0.5, [1.0, -1.0]) - 0.875).abs() < 1e-9);
+        // A corner of the cube.
+        assert!((share_below(1.0, [1.0, 1.0, 1.0]) - 1.0 / 48.0).abs() < 1e-9);
+        assert!((share_below(-1.0, [1.0, 1.0, -1.0]) - 47.0 / 48.0).abs() < 1e-9);
+        assert_eq!(share_below(3.0, [1.0, 1.0, 1.0]), 0.0);
+        assert_eq!(share_below(-3.0, [1.0, 1.0, 1.0]), 1.0);
+    }
+}
