@@ -42,6 +42,7 @@ mod timestep;
 pub use bins::Bins;
 pub use occupancy::Occupancy;
 pub use particles::Particles;
+pub use plash_solve::staggered::{Smoother, ViscousMethod};
 pub use plash_solve::{Method, MethodOptions, SubSolver};
 pub use report::{Observer, SolveReport, Stage, StepError, StepReport, ViscosityReport};
 pub use setup::{
@@ -51,4 +52,3 @@ pub use setup::{
 };
 pub use simulation::Simulation;
 pub use state::State;
-pub use viscosity::stub::{Smoother, ViscousMethod};

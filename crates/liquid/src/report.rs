@@ -86,12 +86,20 @@ pub struct ViscosityReport {
     pub smoother: Option<&'static str>,
     /// Iterations, those of a method that failed before included.
     pub iterations: usize,
-    /// Largest remaining residual relative to the first.
+    /// Largest remaining residual relative to the largest momentum, that of a full face with the
+    /// largest velocity.
     pub residual: f64,
     /// How the solve ended: `converged`, `iteration-limit`, `fallback`, …
     pub status: &'static str,
     /// Unknowns: faces that the liquid moves.
     pub unknowns: usize,
+}
+
+impl ViscosityReport {
+    /// Whether the tolerance was met, if by a second method.
+    pub fn converged(&self) -> bool {
+        matches!(self.status, "converged" | "fallback")
+    }
 }
 
 /// The stages of a step, in the order they happen.

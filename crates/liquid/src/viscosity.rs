@@ -16,15 +16,16 @@
 mod body;
 mod cells;
 mod fractions;
-pub mod stub;
+#[cfg(test)]
+mod tests;
 
-use plash_grid::{CellField, FaceField, Grid, axes};
-use plash_solve::staggered::Body;
+use plash_grid::{Axis, CellField, FaceField, Row, axes};
+use plash_solve::staggered::{Body, Smoother, ViscousMethod, ViscousOptions, ViscousSolver};
 use plash_solve::{Outcome, SolveError, Tolerance};
+use rayon::prelude::*;
 
 use self::body::{LiquidBody, Stiffness, cells_beside};
 use self::cells::CellViscosity;
-use self::stub::{Smoother, ViscousMethod, ViscousOptions, ViscousSolver};
 use crate::bins::Bins;
 use crate::particles::Particles;
 use crate::pressure::Domain;
@@ -107,18 +108,15 @@ impl<const D: usize> Diffusion<D> {
         let solved = attempt(first, &body, config, u);
         let good = solved.as_ref().is_ok_and(Outcome::converged);
         if good || config.method == SAFE {
-            let report = report(config.method, config.smoother, &solved?, first.unknowns());
-            take(&body, first, u);
-            return Ok(report);
+            return Ok(take(&body, first, config.method, &solved?, config, u));
         }
         let second = rescue.get_or_insert_with(|| solver(SAFE, config.smoother));
         let outcome = attempt(second, &body, config, u)?;
-        let mut report = report(SAFE, config.smoother, &outcome, second.unknowns());
+        let mut report = take(&body, second, SAFE, &outcome, config, u);
         if outcome.converged() {
             report.status = "fallback";
         }
         report.iterations += solved.map_or(0, |outcome| outcome.iterations);
-        take(&body, second, u);
         Ok(report)
     }
 }
@@ -148,18 +146,65 @@ fn attempt<const D: usize>(
     })
 }
 
+/// Takes over a solution and reports it.
+fn take<const D: usize>(
+    body: &LiquidBody<'_, D>,
+    solver: &ViscousSolver<D>,
+    method: ViscousMethod,
+    outcome: &Outcome,
+    config: &ViscosityConfig,
+    u: &mut FaceField<f64, D>,
+) -> ViscosityReport {
+    let largest = largest_speed(body, solver, u);
+    write(body, solver, u);
+    let smooths = method == ViscousMethod::Mgpcg;
+    ViscosityReport {
+        method: method.as_str(),
+        smoother: smooths.then(|| config.smoother.as_str()),
+        iterations: outcome.iterations,
+        residual: if largest > 0.0 {
+            outcome.residual / largest
+        } else {
+            0.0
+        },
+        status: outcome.status.as_str(),
+        unknowns: solver.unknowns(),
+    }
+}
+
+/// The largest velocity at a free face.
+fn largest_speed<const D: usize>(
+    body: &LiquidBody<'_, D>,
+    solver: &ViscousSolver<D>,
+    u: &FaceField<f64, D>,
+) -> f64 {
+    let Domain { grid, runs, .. } = *body.domain;
+    let largest = |axis: Axis| {
+        let length = grid.face_extent(axis)[0];
+        let rows: Vec<_> = grid.layout().rows(grid.face_extent(axis)).collect();
+        let of_row = |row: &Row<D>| {
+            let faces = runs.in_row(*row).iter().flat_map(|r| r.range(length));
+            let free = faces.filter(|&i| solver.value(axis.0, row.point(i)).is_some());
+            free.fold(0.0, |m: f64, i| m.max(u.slice(axis.0)[row.start + i].abs()))
+        };
+        rows.par_iter()
+            .with_min_len(64)
+            .map(of_row)
+            .reduce(|| 0.0, f64::max)
+    };
+    axes::<D>().map(largest).fold(0.0, f64::max)
+}
+
 /// Writes the solution to `u`. A face that is open in part but whose middle is in an obstacle is
 /// held, and no unknown; the liquid that passes it is less than half a cell from the obstacle
 /// and is slowed down as by a wall at that distance, `u ← u_s + (u − u_s)/(1 + 4κ)`. If nothing
 /// were done there, gravity would speed it up for ever.
-fn take<const D: usize>(
+fn write<const D: usize>(
     body: &LiquidBody<'_, D>,
     solver: &ViscousSolver<D>,
     u: &mut FaceField<f64, D>,
 ) {
-    let Domain {
-        grid, runs, solids, ..
-    } = *body.domain;
+    let Domain { runs, solids, .. } = *body.domain;
     for axis in axes::<D>() {
         let open = solids.open().along(axis);
         let walls = solids.velocity().along(axis);
@@ -172,7 +217,7 @@ fn take<const D: usize>(
                 if let Some(value) = solver.value(a, face) {
                     values[i] = value;
                 } else if open[i] > 0.0 && body.is_held(a, face) {
-                    let drag = drag_at(grid, body, a, face);
+                    let drag = drag_at(body, a, face);
                     values[i] = walls[i] + (values[i] - walls[i]) / (1.0 + drag);
                 }
             }
@@ -181,38 +226,12 @@ fn take<const D: usize>(
 }
 
 /// `4κ` at a face that is held, and nothing where the liquid beside it has let go.
-fn drag_at<const D: usize>(
-    grid: &Grid<D>,
-    body: &LiquidBody<'_, D>,
-    axis: usize,
-    face: [i32; D],
-) -> f64 {
-    let beside = || cells_beside(grid, axis, face);
+fn drag_at<const D: usize>(body: &LiquidBody<'_, D>, axis: usize, face: [i32; D]) -> f64 {
+    let beside = || cells_beside(body.domain.grid, axis, face);
     if beside().any(|cell| body.lets_go(cell)) {
         return 0.0;
     }
     4.0 * beside()
         .map(|cell| body.stiffness(cell))
         .fold(0.0, f64::max)
-}
-
-fn report(
-    method: ViscousMethod,
-    smoother: Smoother,
-    outcome: &Outcome,
-    unknowns: usize,
-) -> ViscosityReport {
-    let smooths = method == ViscousMethod::Mgpcg;
-    ViscosityReport {
-        method: method.as_str(),
-        smoother: smooths.then(|| smoother.as_str()),
-        iterations: outcome.iterations,
-        residual: if outcome.initial_residual > 0.0 {
-            outcome.residual / outcome.initial_residual
-        } else {
-            0.0
-        },
-        status: outcome.status.as_str(),
-        unknowns,
-    }
 }

@@ -1,7 +1,7 @@
 //! How thick a liquid is.
 
-use crate::viscosity::stub::{Smoother, ViscousMethod};
 use plash_grid::Axis;
+use plash_solve::staggered::{Smoother, ViscousMethod};
 
 /// The viscosity `μ` of liquid as it enters the simulation, Pa·s. From then on every particle
 /// keeps what it got.
@@ -105,8 +105,8 @@ pub struct ViscosityConfig {
 impl Default for ViscosityConfig {
     fn default() -> Self {
         ViscosityConfig {
-            method: ViscousMethod::Mgpcg,
-            smoother: Smoother::Chebyshev,
+            method: ViscousMethod::default(),
+            smoother: Smoother::default(),
             tolerance: 1e-4,
             max_iterations: 1000,
         }

@@ -227,7 +227,9 @@ impl<const D: usize> Workspace<D> {
         let solved = diffusion.diffuse(&domain, material, &state.separated, u, dt);
         combine(u, runs, forced, |u, taken| u + taken);
         let reason = match solved {
-            Ok(report) if report.residual <= WORST_RESIDUAL => return Ok(Some(report)),
+            Ok(report) if report.converged() || report.residual <= WORST_RESIDUAL => {
+                return Ok(Some(report));
+            }
             Ok(report) => format!(
                 "{} ended with {} after {} iterations, residual {:.1e}",
                 report.method, report.status, report.iterations, report.residual

@@ -35,9 +35,15 @@ impl<const D: usize> LiquidBody<'_, D> {
         self.domain.grid.layout().index(cell)
     }
 
-    /// Whether a face is held by an obstacle or a side of the domain.
+    /// Whether a face is held by an obstacle or a side of the domain, or lies beyond one.
     pub(super) fn is_held(&self, axis: usize, face: [i32; D]) -> bool {
-        self.closed_side(axis, face)
+        let cells = self.domain.grid.cells();
+        let beyond = (0..D).any(|a| {
+            let last = cells[a] as i32 - i32::from(a != axis);
+            face[a] < 0 || face[a] > last
+        });
+        beyond
+            || self.closed_side(axis, face)
             || self.is_near_obstacle(on_grid(self.domain.grid, face))
                 && self.distance(axis, face) <= 0.0
     }
