@@ -48,7 +48,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod bottom;
+pub(crate) mod bottom;
 mod coarsen;
 mod cycle;
 mod hierarchy;

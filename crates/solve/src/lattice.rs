@@ -13,15 +13,15 @@ mod coarsen;
 mod components;
 mod convert;
 mod cycle;
-mod kernel;
+pub(crate) mod kernel;
 mod level;
 mod matrix;
 mod passes;
 mod policy;
 mod shape;
-mod simd;
+pub(crate) mod simd;
 mod solver;
-mod wave;
+pub(crate) mod wave;
 
 pub use matrix::{BlockRows, LatticeMatrix};
 pub use shape::{BLOCK, Shape};

@@ -14,13 +14,20 @@
 
 mod body;
 mod csr;
+mod cycle;
 mod ground;
+mod kernel;
 mod level;
 mod method;
+mod mgpcg;
 mod row;
 mod shape;
 mod sine;
 mod solver;
+mod transfer;
+
+#[cfg(test)]
+mod tests;
 
 pub use body::{Body, Fill};
 pub use csr::Numbers;

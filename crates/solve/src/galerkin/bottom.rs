@@ -9,7 +9,7 @@ const SINGULAR: f64 = 1e-11;
 /// which `A` is singular. That is a symmetric generalised inverse, exact for every right-hand
 /// side that has a solution.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cholesky {
+pub(crate) struct Cholesky {
     rows: usize,
     /// `L` by rows, with the inverses of its diagonal on the diagonal.
     l: Vec<f64>,

@@ -29,7 +29,7 @@ macro_rules! dispatch {
         }
     };
 }
-pub(super) use dispatch;
+pub(crate) use dispatch;
 
 /// The sum of the neighbours along all axes but x.
 ///

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::body::{Body, Fill};
-use super::shape::moved;
+use super::shape::{Shape, moved};
 
 /// No closer than this may a wall come to a free face, in cell sides: the stiffness between the
 /// two grows as one over the distance.
@@ -12,21 +12,23 @@ const SMALLEST_DISTANCE: f64 = 0.05;
 /// How far beyond the lattice nothing is asked for any more.
 const FAR: f64 = 1e3;
 
-/// What fills the `2^D` octants of a cell, and that times its stiffness.
+/// Some octants of a cell, added up.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Octants {
-    /// Shares filled, x fastest.
-    pub fill: [f32; 8],
+pub struct Sum {
+    /// How many of them count: solid ones do not.
+    pub count: u32,
+    /// Shares filled.
+    pub fill: f32,
     /// The same times the stiffness.
-    pub stiff: [f32; 8],
-    /// Bits of those that are solid: what is beside them counts instead.
-    pub solid: u8,
+    pub stiff: f32,
 }
 
 /// What the rows of a level's operator are computed from. Cells may lie one beyond the lattice.
 pub trait Ground<const D: usize>: Sync {
-    /// The octants of a cell; mirrored beyond walls.
-    fn octants(&self, cell: [i32; D]) -> Octants;
+    /// The sum over the octants of a cell whose bits are set; cells are mirrored beyond walls.
+    fn sum(&self, cell: [i32; D], octants: u8) -> Sum;
+    /// Whether a wall or an obstacle may hold a face of the samples around a face.
+    fn has_walls_near(&self, axis: usize, face: [i32; D]) -> bool;
     /// Whether a face is held by a wall or an obstacle.
     fn is_held(&self, axis: usize, face: [i32; D]) -> bool;
     /// The distance of a free face from the wall on the way to a held one, in cell sides.
@@ -110,6 +112,19 @@ impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
             codes,
             parts,
         })
+    }
+
+    /// The stiffness of cells by memory index, if it varies.
+    pub fn graded(&self, shape: &Shape<D>) -> Option<Vec<f32>> {
+        if self.uniform.is_some() {
+            return None;
+        }
+        let mut values = vec![0.0; shape.len];
+        let cells: usize = self.cells.iter().product();
+        for k in (0..cells).filter(|&k| self.codes[k] & !NEAR != EMPTY) {
+            values[shape.cell_index(k)] = self.stiffness(cell_number(self.cells, k));
+        }
+        Some(values)
     }
 
     fn global(&self, at: [i32; D]) -> [i32; D] {
@@ -274,24 +289,40 @@ fn mirrored<const D: usize>(
 }
 
 impl<B: Body<D>, const D: usize> Ground<D> for Sampled<'_, B, D> {
-    fn octants(&self, cell: [i32; D]) -> Octants {
-        let Some((cell, flips)) = mirrored(cell, self.cells, &self.open) else {
-            return Octants::default();
+    #[inline]
+    fn sum(&self, cell: [i32; D], octants: u8) -> Sum {
+        let count = octants.count_ones();
+        let nothing = Sum {
+            count,
+            ..Sum::default()
         };
-        let fill = match self.code(cell) & !NEAR {
-            EMPTY => return Octants::default(),
-            FULL => [1.0; 8],
+        let Some((cell, flips)) = mirrored(cell, self.cells, &self.open) else {
+            return nothing;
+        };
+        let (fill, stiff) = match self.code(cell) & !NEAR {
+            EMPTY => return nothing,
+            FULL => (count as f32, count as f32 * self.stiffness(cell)),
             part => {
-                let part = self.parts[cell[D - 1] as usize][(part - FIRST_PART) as usize];
-                std::array::from_fn(|o| part[o ^ flips])
+                let part = &self.parts[cell[D - 1] as usize][(part - FIRST_PART) as usize];
+                let stiffness = self.stiffness(cell);
+                let (mut fill, mut stiff) = (0.0, 0.0);
+                for o in (0..1usize << D).filter(|o| octants >> o & 1 == 1) {
+                    fill += part[o ^ flips];
+                    stiff += part[o ^ flips] * stiffness;
+                }
+                (fill, stiff)
             }
         };
-        let stiffness = self.stiffness(cell);
-        Octants {
-            fill,
-            stiff: fill.map(|v| v * stiffness),
-            solid: 0,
-        }
+        Sum { count, fill, stiff }
+    }
+
+    fn has_walls_near(&self, axis: usize, face: [i32; D]) -> bool {
+        let low = moved(face, axis, -1);
+        let at_side = (0..D).any(|a| {
+            (face[a] <= 1 && !self.open[a][0])
+                || (face[a] + 2 >= self.cells[a] as i32 && !self.open[a][1])
+        });
+        at_side || self.is_near(face) || self.is_near(low)
     }
 
     fn is_held(&self, axis: usize, face: [i32; D]) -> bool {
@@ -373,7 +404,6 @@ pub struct Coarsened<const D: usize> {
     fine: [usize; D],
     /// Shares of the finer level's cells, padded to whole coarse cells; negative where solid.
     octant_share: Vec<f32>,
-    octant_stiffness: Option<Vec<f32>>,
     share: Vec<f32>,
     relative: Option<Vec<f32>>,
 }
@@ -391,35 +421,30 @@ impl<const D: usize> Coarsened<D> {
                 .map(|a| if fine.is_open(a, 1) { 0.0 } else { -1.0 })
         };
         let octant_share = gather(padded, |at| beyond(&at).unwrap_or_else(|| fine.share(at)));
-        let octant_stiffness = (!is_uniform).then(|| {
-            gather(padded, |at| match beyond(&at) {
-                Some(_) => 0.0,
-                None => fine.relative_stiffness(at),
-            })
-        });
         let children = |cell: [i32; D]| {
-            (0..1usize << D).map(move |o| {
-                let at = std::array::from_fn(|a| 2 * cell[a] + ((o >> a) & 1) as i32);
-                linear(padded, at)
-            })
+            (0..1usize << D)
+                .map(move |o| std::array::from_fn(|a| 2 * cell[a] + ((o >> a) & 1) as i32))
         };
         let share = gather(cells, |cell| {
             let mut sum = 0.0;
-            for i in children(cell) {
-                if octant_share[i] < 0.0 {
+            for child in children(cell) {
+                let share = octant_share[linear(padded, child)];
+                if share < 0.0 {
                     return -1.0;
                 }
-                sum += octant_share[i];
+                sum += share;
             }
             sum / (1 << D) as f32
         });
-        let relative = octant_stiffness.as_ref().map(|stiffness| {
+        let relative = (!is_uniform).then(|| {
             gather(cells, |cell| {
                 let (mut sum, mut weight) = (0.0, 0.0);
-                for i in children(cell) {
-                    let share = octant_share[i].max(0.0);
-                    sum += share * stiffness[i];
-                    weight += share;
+                for child in children(cell) {
+                    let share = octant_share[linear(padded, child)].max(0.0);
+                    if share > 0.0 {
+                        sum += share * fine.relative_stiffness(child);
+                        weight += share;
+                    }
                 }
                 if weight > 0.0 { sum / weight } else { 0.0 }
             })
@@ -430,16 +455,19 @@ impl<const D: usize> Coarsened<D> {
             stiffness,
             fine: padded,
             octant_share,
-            octant_stiffness,
             share,
             relative,
         }
     }
 
-    /// Gives back the memory that only building the level's own rows needs.
-    pub fn forget_octants(&mut self) {
-        self.octant_share = Vec::new();
-        self.octant_stiffness = None;
+    /// The stiffness of cells by memory index, if it varies.
+    pub fn graded(&self, shape: &Shape<D>) -> Option<Vec<f32>> {
+        let relative = self.relative.as_ref()?;
+        let mut values = vec![0.0; shape.len];
+        for (k, &value) in relative.iter().enumerate() {
+            values[shape.cell_index(k)] = value * self.stiffness;
+        }
+        Some(values)
     }
 
     fn is_solid(&self, cell: [i32; D]) -> bool {
@@ -450,6 +478,16 @@ impl<const D: usize> Coarsened<D> {
         }
         self.share[linear(self.cells, cell)] < 0.0
     }
+}
+
+/// Cell number `k`, x fastest.
+fn cell_number<const D: usize>(cells: [usize; D], mut k: usize) -> [i32; D] {
+    let mut at = [0; D];
+    for a in 0..D {
+        at[a] = (k % cells[a]) as i32;
+        k /= cells[a];
+    }
+    at
 }
 
 /// The place of a cell in a dense array without padding.
@@ -485,24 +523,38 @@ fn gather<const D: usize>(cells: [usize; D], f: impl Fn([i32; D]) -> f32 + Sync)
 }
 
 impl<const D: usize> Ground<D> for Coarsened<D> {
-    fn octants(&self, cell: [i32; D]) -> Octants {
+    fn sum(&self, cell: [i32; D], octants: u8) -> Sum {
+        let mut sum = Sum::default();
         let Some((cell, flips)) = mirrored(cell, self.cells, &self.open) else {
-            return Octants::default();
+            sum.count = octants.count_ones();
+            return sum;
         };
-        let mut octants = Octants::default();
-        for o in 0..1 << D {
+        let stiffness = self.relative_stiffness(cell) * self.stiffness;
+        for o in (0..1usize << D).filter(|o| octants >> o & 1 == 1) {
             let at = std::array::from_fn(|a| 2 * cell[a] + (((o ^ flips) >> a) & 1) as i32);
-            let i = linear(self.fine, at);
-            let share = self.octant_share[i];
-            if share < 0.0 {
-                octants.solid |= 1 << o;
-                continue;
+            let share = self.octant_share[linear(self.fine, at)];
+            if share >= 0.0 {
+                sum.count += 1;
+                sum.fill += share;
+                sum.stiff += share * stiffness;
             }
-            let relative = self.octant_stiffness.as_ref().map_or(1.0, |s| s[i]);
-            octants.fill[o] = share;
-            octants.stiff[o] = share * relative * self.stiffness;
         }
-        octants
+        sum
+    }
+
+    fn has_walls_near(&self, axis: usize, face: [i32; D]) -> bool {
+        // All cells that a face of the row's samples touches.
+        let low = moved(face, axis, -1);
+        (0..3usize.pow(D as u32)).any(|k| {
+            let mut rest = k;
+            let beside: [i32; D] = std::array::from_fn(|_| {
+                let by = (rest % 3) as i32 - 1;
+                rest /= 3;
+                by
+            });
+            let of = |cell: [i32; D]| std::array::from_fn(|a| cell[a] + beside[a]);
+            self.is_solid(of(face)) || self.is_solid(of(low))
+        })
     }
 
     fn is_held(&self, axis: usize, face: [i32; D]) -> bool {

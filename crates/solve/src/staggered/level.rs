@@ -224,16 +224,16 @@ struct Sieve<const D: usize> {
 }
 
 impl<const D: usize> Sieve<D> {
-    /// Whether all eight faces from `at` are in the interior.
-    fn is_interior(&self, axis: usize, at: [i32; D]) -> bool {
+    /// Which of the eight faces from `at` are in the interior.
+    fn interior(&self, axis: usize, at: [i32; D]) -> u64 {
         let x = at[0] as usize;
         let own = self.deep.around(at, x);
-        if axis == 0 {
-            own & 0x1ff == 0x1ff
+        let low = if axis == 0 {
+            own << 1
         } else {
-            let below = self.deep.around(moved(at, axis, -1), x);
-            own & below & 0x1fe == 0x1fe
-        }
+            self.deep.around(moved(at, axis, -1), x)
+        };
+        (own & low) >> 1 & 0xff
     }
 
     /// The faces of the eight from `at` that may be free.
@@ -262,9 +262,14 @@ impl<const D: usize> Level<D> {
             deep: Bits::new(shape.cells, |at| ground.is_plain(at)).spread(true),
             near: Bits::new(shape.cells, |at| ground.is_there(at)).spread(false),
         };
+        let inside = Inside {
+            shape: &shape,
+            stiffness,
+            graded: graded.as_deref(),
+        };
         let mut unknowns = 0;
         let components = std::array::from_fn(|axis| {
-            let (component, count) = component(&shape, ground, &sieve, axis);
+            let (component, count) = component(&inside, ground, &sieve, axis);
             unknowns += count;
             component
         });
@@ -282,8 +287,16 @@ impl<const D: usize> Level<D> {
         let component = &self.components[axis];
         match component.blocks[self.shape.block(index)] {
             NONE => Row::default(),
-            INTERIOR => self.interior_row(axis, index),
+            INTERIOR => self.inside().row(axis, index),
             place => component.stream[place as usize].row(index % BLOCK),
+        }
+    }
+
+    fn inside(&self) -> Inside<'_, D> {
+        Inside {
+            shape: &self.shape,
+            stiffness: self.stiffness,
+            graded: self.graded.as_deref(),
         }
     }
 
@@ -296,27 +309,6 @@ impl<const D: usize> Level<D> {
             INTERIOR => true,
             place => component.stream[place as usize].is_free(index % BLOCK),
         }
-    }
-
-    fn interior_row(&self, axis: usize, index: usize) -> Row {
-        let strides = self.shape.strides;
-        let mut row = Row {
-            mass: 1.0,
-            ..Row::default()
-        };
-        let at = |i: usize| self.graded.as_ref().map_or(self.stiffness, |k| k[i]);
-        let low = index - strides[axis];
-        row.cell = [2.0 * at(low), 2.0 * at(index)];
-        for (k, &b) in others::<D>(axis)[..D - 1].iter().enumerate() {
-            let s = strides[b];
-            let mean = |i: usize| {
-                let l = i - strides[axis];
-                0.25 * ((at(i) + at(l - s)) + (at(l) + at(i - s)))
-            };
-            row.edge[k] = [mean(index), mean(index + s)];
-        }
-        row.bound = interior_bound::<D>(&row);
-        row
     }
 
     /// The memory index of every free face of a component, in order.
@@ -333,9 +325,40 @@ impl<const D: usize> Level<D> {
     }
 }
 
+/// The interior of a level.
+struct Inside<'a, const D: usize> {
+    shape: &'a Shape<D>,
+    stiffness: f32,
+    graded: Option<&'a [f32]>,
+}
+
+impl<const D: usize> Inside<'_, D> {
+    /// The row of a face at a memory index.
+    fn row(&self, axis: usize, index: usize) -> Row {
+        let strides = self.shape.strides;
+        let at = |i: usize| self.graded.map_or(self.stiffness, |k| k[i]);
+        let low = index - strides[axis];
+        let mut row = Row {
+            mass: 1.0,
+            cell: [2.0 * at(low), 2.0 * at(index)],
+            ..Row::default()
+        };
+        for (k, &b) in others::<D>(axis)[..D - 1].iter().enumerate() {
+            let s = strides[b];
+            let mean = |i: usize| {
+                let l = i - strides[axis];
+                0.25 * ((at(i) + at(l - s)) + (at(l) + at(i - s)))
+            };
+            row.edge[k] = [mean(index), mean(index + s)];
+        }
+        row.bound = interior_bound::<D>(&row);
+        row
+    }
+}
+
 /// The bound of a row whose samples have only free faces.
 #[inline]
-pub fn interior_bound<const D: usize>(row: &Row) -> f32 {
+fn interior_bound<const D: usize>(row: &Row) -> f32 {
     let mut bound = row.mass + 2.0 * (row.cell[0] + row.cell[1]);
     for k in 0..D - 1 {
         bound += 4.0 * (row.edge[k][0] + row.edge[k][1]);
@@ -344,14 +367,15 @@ pub fn interior_bound<const D: usize>(row: &Row) -> f32 {
 }
 
 fn component<const D: usize>(
-    shape: &Shape<D>,
+    inside: &Inside<'_, D>,
     ground: &impl Ground<D>,
     sieve: &Sieve<D>,
     axis: usize,
 ) -> (Component, usize) {
+    let shape = inside.shape;
     let planes: Vec<Plane> = (0..shape.planes())
         .into_par_iter()
-        .map(|z| plane(shape, ground, sieve, axis, z))
+        .map(|z| plane(inside, ground, sieve, axis, z))
         .collect();
     let mut component = Component {
         blocks: vec![NONE; shape.block_count()],
@@ -382,12 +406,13 @@ fn component<const D: usize>(
 }
 
 fn plane<const D: usize>(
-    shape: &Shape<D>,
+    inside: &Inside<'_, D>,
     ground: &impl Ground<D>,
     sieve: &Sieve<D>,
     axis: usize,
     z: usize,
 ) -> Plane {
+    let shape = inside.shape;
     let mut plane = Plane::default();
     for r in 0..shape.plane_rows() {
         let mut at = shape.row_at(z, r);
@@ -395,12 +420,13 @@ fn plane<const D: usize>(
             at[0] = (b * BLOCK) as i32;
             let index = shape.index(at) as u32;
             let next = plane.stream.len() as u32;
-            let stream = if sieve.is_interior(axis, at) {
+            let interior = sieve.interior(axis, at);
+            let stream = if interior == 0xff {
                 plane.unknowns += BLOCK;
                 INTERIOR
             } else {
                 let faces = sieve.candidates(axis, at);
-                let (packed, count) = pack(ground, axis, at, faces);
+                let (packed, count) = pack(ground, inside, axis, at, [faces, interior]);
                 if count == 0 {
                     continue;
                 }
@@ -408,23 +434,30 @@ fn plane<const D: usize>(
                 plane.unknowns += count;
                 next
             };
-            extend(&mut plane.segments, index, stream);
+            extend(&mut plane.segments, index, stream, b > 0);
         }
     }
     plane
 }
 
-/// The rows of eight faces and how many of them are free.
+/// The rows of eight faces and how many of them are free, given which may be and which are in the
+/// interior.
 fn pack<const D: usize>(
     ground: &impl Ground<D>,
+    inside: &Inside<'_, D>,
     axis: usize,
     at: [i32; D],
-    faces: u64,
+    [faces, interior]: [u64; 2],
 ) -> (Packed, usize) {
     let mut packed = Packed::default();
     let mut count = 0;
     for lane in (0..BLOCK).filter(|lane| faces >> lane & 1 == 1) {
-        let row = row(ground, axis, moved(at, 0, lane as i32));
+        let face = moved(at, 0, lane as i32);
+        let row = if interior >> lane & 1 == 1 {
+            inside.row(axis, inside.shape.index(face))
+        } else {
+            row(ground, axis, face)
+        };
         if row.is_free() {
             packed.set(lane, &row);
             count += 1;
@@ -433,9 +466,9 @@ fn pack<const D: usize>(
     (packed, count)
 }
 
-/// Adds a block to the last segment if it goes on there, or begins another.
-fn extend(segments: &mut Vec<Segment>, index: u32, stream: u32) {
-    if let Some(last) = segments.last_mut() {
+/// Adds a block to the last segment if it goes on there, or begins another, as every row does.
+fn extend(segments: &mut Vec<Segment>, index: u32, stream: u32, in_row: bool) {
+    if let Some(last) = segments.last_mut().filter(|_| in_row) {
         let adjacent = last.index + last.blocks * BLOCK as u32 == index;
         let alike = (last.stream == INTERIOR) == (stream == INTERIOR);
         if adjacent && alike {

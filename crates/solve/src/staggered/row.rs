@@ -1,6 +1,6 @@
 //! One row of the operator, from what surrounds a face.
 
-use super::ground::Ground;
+use super::ground::{Ground, Sum};
 use super::shape::{moved, others};
 
 /// The samples around a face of axis `a`: with `c±` the cells on its high and low side and
@@ -38,36 +38,35 @@ impl Row {
     }
 }
 
+/// Octants on the low and the high side of a cell along each axis.
+const HALVES: [[u8; 2]; 3] = [
+    [0b0101_0101, 0b1010_1010],
+    [0b0011_0011, 0b1100_1100],
+    [0b0000_1111, 0b1111_0000],
+];
+
 /// Mean of the octants that lie in a box of a cell's size around `at`'s low corner along the axes
 /// of `split`, and around the cell's middle along the others: fill and stiffness.
+#[inline]
 fn mean<const D: usize>(ground: &impl Ground<D>, at: [i32; D], split: &[usize]) -> (f32, f32) {
-    let mut count = 0;
-    let mut sums = [(0.0f32, 0.0f32); 4];
+    let all: u8 = if D == 2 { 0b1111 } else { u8::MAX };
+    let mut sums = [Sum::default(); 4];
     for sides in 0..1usize << split.len() {
-        let mut cell = at;
+        let (mut cell, mut octants) = (at, all);
         for (k, &axis) in split.iter().enumerate() {
-            cell[axis] -= ((sides >> k) & 1) as i32;
-        }
-        let octants = ground.octants(cell);
-        for o in 0..1usize << D {
             // From the cell on the low side the high octants count, and the other way round.
-            let counts = (octants.solid >> o) & 1 == 0
-                && split
-                    .iter()
-                    .enumerate()
-                    .all(|(k, &axis)| (o >> axis) & 1 == (sides >> k) & 1);
-            if counts {
-                count += 1;
-                sums[sides].0 += octants.fill[o];
-                sums[sides].1 += octants.stiff[o];
-            }
+            let side = (sides >> k) & 1;
+            cell[axis] -= side as i32;
+            octants &= HALVES[axis][side];
         }
+        sums[sides] = ground.sum(cell, octants);
     }
     // Cells across the edge first: the order is the same for both axes of the pair.
     let [p, q, r, s] = sums;
-    let total = ((p.0 + s.0) + (q.0 + r.0), (p.1 + s.1) + (q.1 + r.1));
-    let count = count.max(1) as f32;
-    (total.0 / count, total.1 / count)
+    let count = (p.count + q.count + r.count + s.count).max(1) as f32;
+    let fill = (p.fill + s.fill) + (q.fill + r.fill);
+    let stiff = (p.stiff + s.stiff) + (q.stiff + r.stiff);
+    (fill / count, stiff / count)
 }
 
 /// Raises the weight of a sample that is not empty to the least there may be.
@@ -104,10 +103,18 @@ fn pair<const D: usize>(
 }
 
 /// Weight of a cell along an axis and the free faces of the sample.
-fn cell_sample<const D: usize>(ground: &impl Ground<D>, axis: usize, cell: [i32; D]) -> (f32, u32) {
+fn cell_sample<const D: usize>(
+    ground: &impl Ground<D>,
+    axis: usize,
+    cell: [i32; D],
+    walls: bool,
+) -> (f32, u32) {
     let stiff = at_least(ground.least(), mean(ground, cell, &[]));
     if stiff == 0.0 {
         return (0.0, 0);
+    }
+    if !walls {
+        return (2.0 * stiff, 2);
     }
     let Pair { free, gap } = pair(ground, axis, cell, moved(cell, axis, 1));
     if free < 2 && ground.lets_go(cell) {
@@ -121,6 +128,7 @@ fn edge_sample<const D: usize>(
     ground: &impl Ground<D>,
     [a, b]: [usize; 2],
     at: [i32; D],
+    walls: bool,
 ) -> (f32, u32) {
     let stiff = at_least(ground.least(), mean(ground, at, &[a, b]));
     if stiff == 0.0 {
@@ -129,6 +137,9 @@ fn edge_sample<const D: usize>(
     // Beyond an open side there are no faces to make up the sample.
     if ground.is_on_open_side(a, at[a]) || ground.is_on_open_side(b, at[b]) {
         return (0.0, 0);
+    }
+    if !walls {
+        return (stiff, 4);
     }
     let along = pair(ground, a, moved(at, b, -1), at);
     let across = pair(ground, b, moved(at, a, -1), at);
@@ -146,11 +157,12 @@ fn edge_sample<const D: usize>(
 /// The row of a face; all zero if it is held, or far from everything.
 pub fn row<const D: usize>(ground: &impl Ground<D>, axis: usize, face: [i32; D]) -> Row {
     let mut row = Row::default();
-    if ground.is_held(axis, face) {
+    let walls = ground.has_walls_near(axis, face);
+    if walls && ground.is_held(axis, face) {
         return row;
     }
     for side in 0..2 {
-        let (weight, free) = cell_sample(ground, axis, moved(face, axis, side - 1));
+        let (weight, free) = cell_sample(ground, axis, moved(face, axis, side - 1), walls);
         row.cell[side as usize] = weight;
         row.bound += weight * free as f32;
     }
@@ -158,7 +170,7 @@ pub fn row<const D: usize>(ground: &impl Ground<D>, axis: usize, face: [i32; D])
         for side in 0..2 {
             // The pair in order, so that all four faces of an edge compute the same bits.
             let axes = [axis.min(b), axis.max(b)];
-            let (weight, free) = edge_sample(ground, axes, moved(face, b, side));
+            let (weight, free) = edge_sample(ground, axes, moved(face, b, side), walls);
             row.edge[k][side as usize] = weight;
             row.bound += weight * free as f32;
         }

@@ -2,9 +2,11 @@
 
 use super::body::Body;
 use super::csr::{Numbers, couplings, matrix};
-use super::ground::{Fine, Sampled};
+use super::cycle::Hierarchy;
+use super::ground::Sampled;
 use super::level::Level;
 use super::method::{ViscousMethod, ViscousOptions};
+use super::mgpcg::{Mgpcg, Task};
 use super::shape::Shape;
 use crate::csr::Csr;
 use crate::mic::{Mic0, Mic0Options};
@@ -12,12 +14,15 @@ use crate::null_space::NullSpace;
 use crate::outcome::{Outcome, SolveError, Tolerance};
 use crate::pcg::Pcg;
 use crate::precond::Jacobi;
+use crate::vector;
 
 /// Solves `(M + K) u = M u*` for a [`Body`], with all its memory.
 pub struct ViscousSolver<const D: usize> {
     options: ViscousOptions,
-    /// The finest level; `None` before the first assembly and where there is nothing.
-    level: Option<Level<D>>,
+    /// The levels; `None` before the first assembly and where there is nothing. Methods that need
+    /// no coarse levels have only the finest.
+    hierarchy: Option<Hierarchy<D>>,
+    mgpcg: Mgpcg<D>,
     /// The first cell of the level in the body's lattice.
     offset: [i32; D],
     /// Mass times what was loaded, at free faces.
@@ -31,7 +36,8 @@ impl<const D: usize> ViscousSolver<D> {
     pub fn new(options: ViscousOptions) -> Self {
         ViscousSolver {
             options,
-            level: None,
+            hierarchy: None,
+            mgpcg: Mgpcg::default(),
             offset: [0; D],
             b: std::array::from_fn(|_| Vec::new()),
             x: std::array::from_fn(|_| Vec::new()),
@@ -40,7 +46,7 @@ impl<const D: usize> ViscousSolver<D> {
 
     /// Takes over a body.
     pub fn assemble(&mut self, body: &impl Body<D>) {
-        self.level = None;
+        self.hierarchy = None;
         let Some(ground) = Sampled::new(body) else {
             return;
         };
@@ -48,28 +54,33 @@ impl<const D: usize> ViscousSolver<D> {
             return;
         };
         self.offset = ground.offset;
-        let graded = ground.uniform.is_none().then(|| {
-            let mut values = vec![0.0; shape.len];
-            for_each_cell(&shape, |cell, index| {
-                if ground.is_there(cell) {
-                    values[index] = ground.relative_stiffness(cell);
-                }
-            });
-            values
-        });
+        let graded = ground.graded(&shape);
         let stiffness = ground.uniform.unwrap_or(1.0);
-        self.level = Some(Level::new(shape, &ground, stiffness, graded));
+        let level = Level::new(shape, &ground, stiffness, graded);
+        self.hierarchy = Some(Hierarchy::new(level, &ground, self.options));
+    }
+
+    /// The finest level.
+    fn level(&self) -> Option<&Level<D>> {
+        self.hierarchy.as_ref().map(|h| &h.floors[0].level)
+    }
+
+    /// Levels of the hierarchy.
+    pub fn levels(&self) -> usize {
+        self.hierarchy.as_ref().map_or(0, |h| h.floors.len())
     }
 
     /// Free faces.
     pub fn unknowns(&self) -> usize {
-        self.level.as_ref().map_or(0, |level| level.unknowns)
+        self.level().map_or(0, |level| level.unknowns)
     }
 
     /// Sets the velocity `u*` of all faces: the guess and, times mass, the right-hand side at free
     /// ones, what they are held to at the others.
     pub fn load(&mut self, velocity: impl Fn(usize, [i32; D]) -> f64 + Sync) {
-        let Some(level) = &self.level else { return };
+        let Some(level) = self.hierarchy.as_ref().map(|h| &h.floors[0].level) else {
+            return;
+        };
         let shape = &level.shape;
         for axis in 0..D {
             let (b, x) = (&mut self.b[axis], &mut self.x[axis]);
@@ -98,7 +109,9 @@ impl<const D: usize> ViscousSolver<D> {
     /// Sets the right-hand side itself at free faces, with everything at rest: a guess of zero and
     /// walls that do not move.
     pub fn load_rhs(&mut self, rhs: impl Fn(usize, [i32; D]) -> f64 + Sync) {
-        let Some(level) = &self.level else { return };
+        let Some(level) = self.hierarchy.as_ref().map(|h| &h.floors[0].level) else {
+            return;
+        };
         let shape = &level.shape;
         for axis in 0..D {
             let (b, x) = (&mut self.b[axis], &mut self.x[axis]);
@@ -114,7 +127,7 @@ impl<const D: usize> ViscousSolver<D> {
 
     /// The value at a face that is free.
     pub fn value(&self, axis: usize, face: [i32; D]) -> Option<f64> {
-        let level = self.level.as_ref()?;
+        let level = self.level()?;
         let mut at = [0; D];
         for a in 0..D {
             at[a] = face[a] - self.offset[a];
@@ -126,12 +139,18 @@ impl<const D: usize> ViscousSolver<D> {
         level.is_free(axis, index).then(|| self.x[axis][index])
     }
 
+    /// The face at a memory index, as [`Numbers`] has it.
+    pub fn face(&self, index: usize) -> Option<[i32; D]> {
+        let shape = &self.level()?.shape;
+        Some(face_at(shape, self.offset, index))
+    }
+
     /// The system over free faces: matrix, right-hand side and numbers.
     ///
     /// # Errors
     /// If the matrix is too large to index or not finite.
     pub fn system(&self) -> Result<(Csr, Vec<f64>, Numbers), SolveError> {
-        let Some(level) = &self.level else {
+        let Some(level) = self.level() else {
             let empty = Csr::new(vec![0], Vec::new(), Vec::new()).expect("an empty matrix");
             return Ok((empty, Vec::new(), Numbers::default()));
         };
@@ -158,7 +177,32 @@ impl<const D: usize> ViscousSolver<D> {
     /// # Errors
     /// As [`Pcg::solve`](crate::Pcg::solve).
     pub fn solve(&mut self, tol: &Tolerance) -> Result<Outcome, SolveError> {
-        self.solve_assembled(tol)
+        match self.options.method {
+            ViscousMethod::Mgpcg => self.solve_multigrid(tol),
+            ViscousMethod::PcgIc | ViscousMethod::PcgJacobi => self.solve_assembled(tol),
+        }
+    }
+
+    fn solve_multigrid(&mut self, tol: &Tolerance) -> Result<Outcome, SolveError> {
+        let norm = self.rhs_norm();
+        let Some(hierarchy) = self.hierarchy.as_mut().filter(|_| norm != 0.0) else {
+            for x in &mut self.x {
+                x.fill(0.0);
+            }
+            return Ok(Outcome::of_zero());
+        };
+        let mut task = Task {
+            b: &self.b,
+            x: &mut self.x,
+            norm,
+        };
+        self.mgpcg.solve(hierarchy, &mut task, tol)
+    }
+
+    /// The max norm of the right-hand side, what is held moved there.
+    fn rhs_norm(&self) -> f64 {
+        let b = self.b.iter().flatten();
+        b.fold(0.0, |m, &v| vector::max_or_nan(v.abs(), m))
     }
 
     fn solve_assembled(&mut self, tol: &Tolerance) -> Result<Outcome, SolveError> {
@@ -194,18 +238,4 @@ fn face_at<const D: usize>(shape: &Shape<D>, offset: [i32; D], index: usize) -> 
         rest %= shape.strides[a];
     }
     at
-}
-
-/// Calls `f` with every cell and its memory index.
-fn for_each_cell<const D: usize>(shape: &Shape<D>, mut f: impl FnMut([i32; D], usize)) {
-    let count: usize = shape.cells.iter().product();
-    for k in 0..count {
-        let mut at = [0; D];
-        let mut rest = k;
-        for a in 0..D {
-            at[a] = (rest % shape.cells[a]) as i32;
-            rest /= shape.cells[a];
-        }
-        f(at, shape.index(at));
-    }
 }

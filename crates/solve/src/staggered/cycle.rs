@@ -1,0 +1,287 @@
+//! The hierarchy of levels and the V-cycle on it.
+
+use rayon::prelude::*;
+
+use super::csr::{Numbers, matrix};
+use super::ground::{Coarsened, Fine};
+use super::kernel::{self, Three};
+use super::level::Level;
+use super::method::{Smoother, ViscousMethod, ViscousOptions};
+use super::shape::Shape;
+use super::transfer;
+use crate::galerkin::bottom::Cholesky;
+use crate::lattice::wave::Shared;
+
+/// Coarsening ends at this many unknowns, which are then solved for exactly.
+const BOTTOM: usize = 300;
+
+/// More unknowns than this on the coarsest level are smoothed and not factored.
+const MOST_FACTORED: usize = 1500;
+
+/// Chebyshev steps before and after a coarse correction.
+const DEGREE: usize = 3;
+
+/// Steps on a coarsest level that is too large to factor.
+const BOTTOM_STEPS: usize = 24;
+
+/// Fewer unknowns than this stay on the calling thread.
+const PARALLEL: usize = 20_000;
+
+/// One component array per axis.
+pub type Vector<T, const D: usize> = [Vec<T>; D];
+
+/// A level with its vectors.
+#[derive(Clone, Debug)]
+pub struct Floor<const D: usize> {
+    /// The operator.
+    pub level: Level<D>,
+    /// The iterate.
+    pub x: Vector<f32, D>,
+    /// The iterate before, or a residual.
+    pub y: Vector<f32, D>,
+    /// The right-hand side.
+    pub b: Vector<f32, D>,
+}
+
+impl<const D: usize> Floor<D> {
+    fn new(level: Level<D>) -> Self {
+        let vector = || std::array::from_fn(|_| vec![0.0; level.shape.len]);
+        Floor {
+            x: vector(),
+            y: vector(),
+            b: vector(),
+            level,
+        }
+    }
+
+    /// The vectors as kernels take them: around `x`, into `y`, with `b`.
+    pub fn three(&mut self) -> Three<D> {
+        Three {
+            x: self.x.each_ref().map(|v| v.as_ptr()),
+            y: self.y.each_mut().map(|v| v.as_mut_ptr()),
+            b: self.b.each_ref().map(|v| v.as_ptr()),
+        }
+    }
+
+    /// Calls `pass(axis, z)` for every plane of every component.
+    pub fn each(&self, pass: impl Fn(usize, usize) + Sync) {
+        each_plane(&self.level, &pass);
+    }
+
+    /// Chebyshev steps of the fourth kind (Lottes 2023) from `x`, or from zero. The operator
+    /// scaled by its [bound](super::row::Row::bound) has no eigenvalue above one, and the
+    /// polynomial needs no lower end.
+    fn chebyshev(&mut self, steps: usize, from_zero: bool) {
+        for k in 1..=steps {
+            let order = k as f32;
+            let beta = (8.0 * order - 4.0) / (2.0 * order + 1.0);
+            let alpha = ((2.0 * order - 3.0) / (2.0 * order + 1.0)).max(0.0);
+            let three = self.three();
+            let level = &self.level;
+            // SAFETY: the vectors are the level's; a plane of `y` is written by one call, and
+            // nobody writes `x`.
+            each_plane(level, &|axis, z| unsafe {
+                match (k, from_zero) {
+                    (1, true) => kernel::first_step(level, axis, z, three, beta),
+                    // There is no iterate before the first, or it is zero.
+                    (1, false) | (2, true) => {
+                        kernel::step(level, axis, z, three, [alpha, beta], false);
+                    }
+                    _ => kernel::step(level, axis, z, three, [alpha, beta], true),
+                }
+            });
+            std::mem::swap(&mut self.x, &mut self.y);
+        }
+    }
+
+    /// `y ← b − A x`.
+    fn residual(&mut self) {
+        let three = self.three();
+        let level = &self.level;
+        // SAFETY: as for `chebyshev`.
+        each_plane(level, &|axis, z| unsafe {
+            kernel::residual(level, axis, z, three);
+        });
+    }
+}
+
+/// Calls `pass(axis, z)` for every plane of every component, plane by plane.
+pub fn each_plane<const D: usize>(level: &Level<D>, pass: &(impl Fn(usize, usize) + Sync)) {
+    let planes = level.shape.planes();
+    let plane = |z: usize| (0..D).for_each(|axis| pass(axis, z));
+    if level.unknowns < PARALLEL {
+        (0..planes).for_each(plane);
+    } else {
+        let grain = planes.div_ceil(32).max(1);
+        let planes = (0..planes).into_par_iter().with_min_len(grain);
+        planes.for_each(plane);
+    }
+}
+
+/// The levels, finest first.
+#[derive(Clone, Debug)]
+pub struct Hierarchy<const D: usize> {
+    /// Levels and their vectors.
+    pub floors: Vec<Floor<D>>,
+    bottom: Bottom,
+    smoother: Smoother,
+}
+
+/// The coarsest level.
+#[derive(Clone, Debug, Default)]
+struct Bottom {
+    numbers: Numbers,
+    /// Unless there are too many unknowns.
+    factors: Option<Cholesky>,
+    b: Vec<f64>,
+    x: Vec<f64>,
+}
+
+impl<const D: usize> Hierarchy<D> {
+    /// Builds the levels above the finest, which is made of `ground`.
+    pub fn new(finest: Level<D>, ground: &impl Fine<D>, options: ViscousOptions) -> Self {
+        let smoother = options.smoother;
+        let is_uniform = finest.graded.is_none();
+        let mut stiffness = 0.25 * finest.stiffness;
+        let mut floors = vec![Floor::new(finest)];
+        if options.method != ViscousMethod::Mgpcg {
+            return Hierarchy {
+                floors,
+                bottom: Bottom::default(),
+                smoother,
+            };
+        }
+        let mut coarse = Coarsened::new(ground, stiffness, is_uniform);
+        while floors[floors.len() - 1].level.unknowns > BOTTOM {
+            let Some(shape) = Shape::new(coarse.cells()) else {
+                break;
+            };
+            let level = Level::new(shape, &coarse, stiffness, coarse.graded(&shape));
+            if level.unknowns == 0 {
+                break;
+            }
+            floors.push(Floor::new(level));
+            if shape.cells.iter().all(|&n| n <= 1) {
+                break;
+            }
+            stiffness *= 0.25;
+            coarse = Coarsened::new(&coarse, stiffness, is_uniform);
+        }
+        let bottom = Bottom::new(&floors[floors.len() - 1].level);
+        Hierarchy {
+            floors,
+            bottom,
+            smoother,
+        }
+    }
+
+    /// One V-cycle for the finest level's `b`, into its `x`.
+    pub fn cycle(&mut self) {
+        self.descend(0);
+    }
+
+    fn descend(&mut self, depth: usize) {
+        if depth + 1 == self.floors.len() {
+            self.solve_bottom();
+            return;
+        }
+        self.smooth(depth, true);
+        self.floors[depth].residual();
+        let (fine, coarse) = self.floors.split_at_mut(depth + 1);
+        restrict(&fine[depth], &mut coarse[0]);
+        self.descend(depth + 1);
+        let (fine, coarse) = self.floors.split_at_mut(depth + 1);
+        prolong(&coarse[0], &mut fine[depth]);
+        self.smooth(depth, false);
+    }
+
+    fn smooth(&mut self, depth: usize, before: bool) {
+        let _ = self.smoother;
+        self.floors[depth].chebyshev(DEGREE, before);
+    }
+
+    fn solve_bottom(&mut self) {
+        let floor = self.floors.last_mut().expect("there is a level");
+        let Bottom {
+            numbers,
+            factors,
+            b,
+            x,
+        } = &mut self.bottom;
+        let Some(factors) = factors else {
+            floor.chebyshev(BOTTOM_STEPS, true);
+            return;
+        };
+        for (b, (axis, i)) in b.iter_mut().zip(numbers.iter()) {
+            *b = f64::from(floor.b[axis][i]);
+        }
+        factors.solve(b, x);
+        for (x, (axis, i)) in x.iter().zip(numbers.iter()) {
+            floor.x[axis][i] = *x as f32;
+        }
+    }
+}
+
+impl Bottom {
+    fn new<const D: usize>(level: &Level<D>) -> Self {
+        if level.unknowns > MOST_FACTORED {
+            return Bottom::default();
+        }
+        let numbers = Numbers::new(level);
+        let factors = matrix(level, &numbers).ok().map(|a| {
+            let mut factors = Cholesky::default();
+            factors.factor(&a, &[]);
+            factors
+        });
+        Bottom {
+            b: vec![0.0; numbers.count()],
+            x: vec![0.0; numbers.count()],
+            numbers,
+            factors,
+        }
+    }
+}
+
+/// `coarse.b ← R fine.y`.
+pub fn restrict<const D: usize>(fine: &Floor<D>, coarse: &mut Floor<D>) {
+    let b = coarse.b.each_mut().map(|v| Shared(v.as_mut_ptr()));
+    let level = &coarse.level;
+    each_plane(level, &|axis, z| {
+        let mut row = Vec::new();
+        // SAFETY: a plane is written by one call.
+        unsafe {
+            let b = b[axis].get();
+            transfer::restrict(
+                &fine.level.shape,
+                &fine.y[axis],
+                level,
+                axis,
+                z,
+                b,
+                &mut row,
+            );
+        }
+    });
+}
+
+/// `fine.x ← fine.x + P coarse.x`.
+pub fn prolong<const D: usize>(coarse: &Floor<D>, fine: &mut Floor<D>) {
+    let x = fine.x.each_mut().map(|v| Shared(v.as_mut_ptr()));
+    let level = &fine.level;
+    each_plane(level, &|axis, z| {
+        let mut row = Vec::new();
+        // SAFETY: a plane is written by one call.
+        unsafe {
+            let x = x[axis].get();
+            transfer::prolong(
+                &coarse.level.shape,
+                &coarse.x[axis],
+                level,
+                axis,
+                z,
+                x,
+                &mut row,
+            );
+        }
+    });
+}

@@ -1,0 +1,195 @@
+//! Operators, transfers and cycles against their definitions.
+
+use super::body::{Body, Fill};
+use super::csr::{Numbers, matrix};
+use super::cycle::{Floor, Hierarchy};
+use super::ground::Sampled;
+use super::kernel;
+use super::level::Level;
+use super::method::ViscousOptions;
+use super::shape::Shape;
+use super::sine::Sine;
+use crate::operator::Operator;
+
+/// Numbers between −1 and 1 that look random.
+fn noise(k: usize) -> f64 {
+    let x = (k as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    ((x >> 11) as f64) / (1u64 << 52) as f64 - 1.0
+}
+
+fn hierarchy<const D: usize>(body: &impl Body<D>) -> Hierarchy<D> {
+    let ground = Sampled::new(body).expect("a body");
+    let shape = Shape::new(ground.cells).expect("a small lattice");
+    let graded = ground.graded(&shape);
+    let level = Level::new(shape, &ground, ground.uniform.unwrap_or(1.0), graded);
+    Hierarchy::new(level, &ground, ViscousOptions::default())
+}
+
+fn fill_noise<const D: usize>(floor: &Floor<D>, seed: usize) -> [Vec<f32>; D] {
+    std::array::from_fn(|axis| {
+        let mut v = vec![0.0; floor.level.shape.len];
+        for i in floor.level.free_faces(axis) {
+            v[i] = noise(seed + i * D + axis) as f32;
+        }
+        v
+    })
+}
+
+fn dot<const D: usize>(a: &[Vec<f32>; D], b: &[Vec<f32>; D]) -> f64 {
+    let pairs = a.iter().flatten().zip(b.iter().flatten());
+    pairs.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+}
+
+fn kernels_apply_the_matrix<const D: usize>(body: &impl Body<D>) {
+    let mut hierarchy = hierarchy(body);
+    for floor in &mut hierarchy.floors {
+        let numbers = Numbers::new(&floor.level);
+        assert_eq!(numbers.count(), floor.level.unknowns);
+        let a = matrix(&floor.level, &numbers).expect("a matrix");
+        assert!(a.is_symmetric(0.0), "not symmetric to the last bit");
+        floor.x = fill_noise(floor, 7);
+        let x: Vec<f64> = numbers
+            .iter()
+            .map(|(axis, i)| f64::from(floor.x[axis][i]))
+            .collect();
+        let mut y = vec![0.0; x.len()];
+        a.apply(&x, &mut y);
+        let three = floor.three();
+        let level = &floor.level;
+        // SAFETY: vectors of the level.
+        floor.each(|axis, z| unsafe {
+            kernel::apply(level, axis, z, three);
+        });
+        let size = y.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+        for (y, (axis, i)) in y.iter().zip(numbers.iter()) {
+            let found = f64::from(floor.y[axis][i]);
+            assert!((found - y).abs() < 2e-6 * size, "{found} for {y}");
+        }
+        // No eigenvalue of the scaled operator is above one.
+        let bounds = numbers
+            .iter()
+            .map(|(axis, i)| f64::from(level.row(axis, i).bound));
+        let (mut v, bounds): (Vec<f64>, Vec<f64>) = (x, bounds.collect());
+        let mut rate = 0.0;
+        for _ in 0..40 {
+            a.apply(&v, &mut y);
+            for (y, bound) in y.iter_mut().zip(&bounds) {
+                *y /= bound;
+            }
+            rate = y.iter().map(|y| y * y).sum::<f64>().sqrt();
+            v.iter_mut().zip(&y).for_each(|(v, y)| *v = y / rate);
+        }
+        assert!(rate <= 1.0 + 1e-6, "{rate}");
+    }
+}
+
+fn cycles_are_symmetric_and_positive<const D: usize>(body: &impl Body<D>) {
+    let mut hierarchy = hierarchy(body);
+    let mut results = Vec::new();
+    for seed in [1, 1000] {
+        let r = fill_noise(&hierarchy.floors[0], seed);
+        hierarchy.floors[0].b = r.clone();
+        hierarchy.cycle();
+        let z = hierarchy.floors[0].x.clone();
+        assert!(dot(&r, &z) > 0.0);
+        results.push((r, z));
+    }
+    let (one, other) = (
+        dot(&results[0].0, &results[1].1),
+        dot(&results[1].0, &results[0].1),
+    );
+    let size = (dot(&results[0].0, &results[0].1) * dot(&results[1].0, &results[1].1)).sqrt();
+    assert!((one - other).abs() < 1e-5 * size, "{one} and {other}");
+}
+
+fn transfers_are_adjoint<const D: usize>(body: &impl Body<D>) {
+    let mut hierarchy = hierarchy(body);
+    assert!(hierarchy.floors.len() > 1);
+    let (fine, coarse) = hierarchy.floors.split_at_mut(1);
+    let (fine, coarse) = (&mut fine[0], &mut coarse[0]);
+    let r = fill_noise(fine, 3);
+    let e = fill_noise(coarse, 5);
+    fine.y = r.clone();
+    super::cycle::restrict(fine, coarse);
+    let down = dot(&coarse.b, &e);
+    coarse.x = e;
+    fine.x.iter_mut().for_each(|x| x.fill(0.0));
+    super::cycle::prolong(coarse, fine);
+    let up = dot(&fine.x, &r) / (1 << D) as f64;
+    assert!(
+        (down - up).abs() < 1e-6 * down.abs().max(1.0),
+        "{down} and {up}"
+    );
+}
+
+#[test]
+fn kernels_apply_the_matrix_2d() {
+    kernels_apply_the_matrix(&Sine::<2>::new(37));
+    kernels_apply_the_matrix(&Sine::<2>::graded(32, 100.0));
+}
+
+#[test]
+fn kernels_apply_the_matrix_3d() {
+    kernels_apply_the_matrix(&Sine::<3>::new(19));
+    kernels_apply_the_matrix(&Sine::<3>::graded(18, 100.0));
+}
+
+#[test]
+fn cycles_are_symmetric_and_positive_2d() {
+    cycles_are_symmetric_and_positive(&Sine::<2>::new(40));
+}
+
+#[test]
+fn cycles_are_symmetric_and_positive_3d() {
+    cycles_are_symmetric_and_positive(&Sine::<3>::new(20));
+    cycles_are_symmetric_and_positive(&Sine::<3>::graded(19, 100.0));
+}
+
+#[test]
+fn transfers_are_adjoint_2d() {
+    transfers_are_adjoint(&Sine::<2>::new(40));
+}
+
+#[test]
+fn transfers_are_adjoint_3d() {
+    transfers_are_adjoint(&Sine::<3>::new(20));
+}
+
+#[test]
+fn the_smallest_bodies_have_rows() {
+    struct One;
+    impl Body<2> for One {
+        fn cells(&self) -> [usize; 2] {
+            [5, 5]
+        }
+        fn fill(&self, cell: [i32; 2]) -> Fill {
+            if cell == [2, 2] {
+                Fill::Full
+            } else {
+                Fill::Empty
+            }
+        }
+        fn uniform_stiffness(&self) -> Option<f64> {
+            Some(3.0)
+        }
+        fn stiffness(&self, _: [i32; 2]) -> f64 {
+            3.0
+        }
+        fn is_open(&self, _: usize, _: usize) -> bool {
+            false
+        }
+        fn is_near_obstacle(&self, _: [i32; 2]) -> bool {
+            false
+        }
+        fn distance(&self, _: usize, _: [i32; 2]) -> f64 {
+            9.0
+        }
+        fn lets_go(&self, _: [i32; 2]) -> bool {
+            false
+        }
+    }
+    let hierarchy = hierarchy(&One);
+    // The four faces of the cell, and the eight more that its corners touch.
+    assert_eq!(hierarchy.floors[0].level.unknowns, 12);
+}
