@@ -1,5 +1,7 @@
 //! The simulation: a setup, a state, and the step between.
 
+#[cfg(test)]
+mod tests;
 mod workspace;
 
 use plash_grid::{BLOCK, Runs};
