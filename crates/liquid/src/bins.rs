@@ -73,6 +73,13 @@ impl<const D: usize> Bins<D> {
         if !particles.affine.is_empty() {
             gather(&self.order, &mut particles.affine, &mut self.scratch.affine);
         }
+        if !particles.viscosity.is_empty() {
+            gather(
+                &self.order,
+                &mut particles.viscosity,
+                &mut self.scratch.viscosity,
+            );
+        }
     }
 
     /// The particles in a cell.
@@ -119,7 +126,7 @@ mod tests {
         let mut particles = Particles::<3>::default();
         for i in 0..500u64 {
             let x = std::array::from_fn(|a| ((i * (17 + 4 * a as u64)) % 97) as f64 / 97.0 * 0.6);
-            particles.push(x, [i as f64, 0.0, 0.0], i, true);
+            particles.push_viscous(x, [i as f64, 0.0, 0.0], i, true, i as f32);
         }
         let mut bins = Bins::new(&grid);
         bins.sort(&grid, &mut particles);
@@ -128,6 +135,7 @@ mod tests {
             for i in bins.in_cell(cell) {
                 assert_eq!(grid.cell_at(particles.position[i]), cell);
                 assert_eq!(particles.velocity[i][0], particles.id[i] as f64);
+                assert_eq!(particles.viscosity[i], particles.id[i] as f32);
                 seen += 1;
             }
         }

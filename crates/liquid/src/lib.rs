@@ -10,10 +10,7 @@
 //!
 //! let grid = Grid::<2>::new([32, 32], 1.0 / 32.0, [0.0, 0.0])?;
 //! let mut setup = Setup::new(grid);
-//! setup.liquids.push(LiquidVolume {
-//!     shape: Shape::Sphere { center: [0.5, 0.6], radius: 0.2 },
-//!     velocity: [0.0, 0.0],
-//! });
+//! setup.liquids.push(LiquidVolume::new(Shape::Sphere { center: [0.5, 0.6], radius: 0.2 }));
 //! let mut simulation = Simulation::new(setup);
 //! let report = simulation.step(simulation.suggest_dt(1.0 / 24.0), &mut ())?;
 //! assert_eq!(report.pressure.status, "converged");
@@ -28,6 +25,7 @@ pub mod shape;
 pub mod solids;
 pub mod surface;
 pub mod transfer;
+pub mod viscosity;
 
 mod bins;
 mod density;
@@ -44,11 +42,13 @@ mod timestep;
 pub use bins::Bins;
 pub use occupancy::Occupancy;
 pub use particles::Particles;
+pub use plash_solve::staggered::{Smoother, ViscousMethod};
 pub use plash_solve::{Method, MethodOptions, SubSolver};
-pub use report::{Observer, SolveReport, Stage, StepError, StepReport};
+pub use report::{Observer, SolveReport, Stage, StepError, StepReport, ViscosityReport};
 pub use setup::{
-    Cycle, DomainSide, Drain, LiquidVolume, MgOptions, PressureConfig, PressureMethod, Scheme,
-    Setup, Solid, Source, SurfaceMethod, Transfer, Wall,
+    Cycle, DomainSide, Drain, Graduation, LiquidVolume, MgOptions, PressureConfig, PressureMethod,
+    Scale, Scheme, Setup, Solid, Source, SurfaceMethod, Transfer, Viscosity, ViscosityConfig, Wall,
+    Waypoint,
 };
 pub use simulation::Simulation;
 pub use state::State;

@@ -30,8 +30,11 @@ pub struct StepReport {
     pub density_mean: f64,
     /// Root mean square deviation of that density from 1.
     pub density_rms: f64,
-    /// The pressure solve.
+    /// The pressure solve. Viscous liquid is made free of divergence twice: iterations are then
+    /// those of both solves, all else is of the second, and the pressure it finds is the whole.
     pub pressure: SolveReport,
+    /// The viscosity solve, if any liquid is viscous.
+    pub viscosity: Option<ViscosityReport>,
     /// The density correction, if it is on and there was something to correct.
     pub density: Option<SolveReport>,
     /// Particles added by sources.
@@ -64,6 +67,41 @@ pub struct SolveReport {
     pub pockets: usize,
 }
 
+impl SolveReport {
+    /// This solve after another one of the same step: iterations are those of both.
+    pub(crate) fn after(mut self, first: &SolveReport) -> Self {
+        self.iterations += first.iterations;
+        self.outer_iterations += first.outer_iterations;
+        self
+    }
+}
+
+/// What happened in one viscosity solve.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct ViscosityReport {
+    /// The method that gave the solution.
+    pub method: &'static str,
+    /// Its smoother, if it is a multigrid method.
+    pub smoother: Option<&'static str>,
+    /// Iterations, those of a method that failed before included.
+    pub iterations: usize,
+    /// Largest remaining residual relative to the largest momentum, that of a full face with the
+    /// largest velocity.
+    pub residual: f64,
+    /// How the solve ended: `converged`, `iteration-limit`, `fallback`, …
+    pub status: &'static str,
+    /// Unknowns: faces that the liquid moves.
+    pub unknowns: usize,
+}
+
+impl ViscosityReport {
+    /// Whether the tolerance was met, if by a second method.
+    pub fn converged(&self) -> bool {
+        matches!(self.status, "converged" | "fallback")
+    }
+}
+
 /// The stages of a step, in the order they happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -76,6 +114,8 @@ pub enum Stage {
     Surface,
     /// Pressure assembly and solve.
     Pressure,
+    /// Viscosity assembly and solve, between two visits to the pressure.
+    Viscosity,
     /// Density correction.
     Density,
     /// Velocity beyond the surface and at walls.
@@ -96,6 +136,7 @@ impl Stage {
             Stage::ToGrid => "to_grid",
             Stage::Surface => "surface",
             Stage::Pressure => "pressure",
+            Stage::Viscosity => "viscosity",
             Stage::Density => "density",
             Stage::Extrapolate => "extrapolate",
             Stage::ToParticles => "to_particles",
@@ -136,6 +177,16 @@ pub enum StepError {
     /// No method solved the pressure.
     #[error("the pressure solve failed at t = {time} s, step {step}: {reason}")]
     Pressure {
+        /// Simulated time.
+        time: f64,
+        /// Substep.
+        step: u64,
+        /// What went wrong.
+        reason: String,
+    },
+    /// No method solved the viscosity.
+    #[error("the viscosity solve failed at t = {time} s, step {step}: {reason}")]
+    Viscosity {
         /// Simulated time.
         time: f64,
         /// Substep.

@@ -49,7 +49,7 @@ fn subcell_point<const D: usize>(
 /// Fills the liquid volumes of a setup with particles, `2^D` per cell.
 pub fn liquids<const D: usize>(setup: &Setup<D>, solids: &Solids<D>, state: &mut State<D>) {
     let grid = &setup.grid;
-    let affine = setup.scheme.transfer == Transfer::Apic;
+    let carries = Carries::of(setup);
     if setup.liquids.is_empty() {
         return;
     }
@@ -61,16 +61,44 @@ pub fn liquids<const D: usize>(setup: &Setup<D>, solids: &Solids<D>, state: &mut
             if let Some(liquid) = inside
                 && solids.distance(x) > 0.0
             {
-                add(state, x, liquid.velocity, affine);
+                carries.add(state, x, liquid.velocity, liquid.viscosity.at(x));
                 state.volume_expected += setup.particle_volume();
             }
         }
     }
 }
 
-fn add<const D: usize>(state: &mut State<D>, x: [f64; D], velocity: [f64; D], affine: bool) {
-    state.particles.push(x, velocity, state.next_id, affine);
-    state.next_id += 1;
+/// What particles carry besides their velocity.
+#[derive(Clone, Copy)]
+struct Carries {
+    affine: bool,
+    viscosity: bool,
+}
+
+impl Carries {
+    fn of<const D: usize>(setup: &Setup<D>) -> Self {
+        Carries {
+            affine: setup.scheme.transfer == Transfer::Apic,
+            viscosity: setup.uniform_viscosity().is_none(),
+        }
+    }
+
+    /// Adds a particle.
+    fn add<const D: usize>(
+        self,
+        state: &mut State<D>,
+        x: [f64; D],
+        velocity: [f64; D],
+        viscosity: f64,
+    ) {
+        let (particles, id) = (&mut state.particles, state.next_id);
+        if self.viscosity {
+            particles.push_viscous(x, velocity, id, self.affine, viscosity as f32);
+        } else {
+            particles.push(x, velocity, id, self.affine);
+        }
+        state.next_id += 1;
+    }
 }
 
 /// Runs the sources: particles inside a source move with it, and it is kept as full as liquid
@@ -82,28 +110,63 @@ pub fn emit<const D: usize>(
     bins: &Bins<D>,
     state: &mut State<D>,
 ) -> usize {
-    let affine = setup.scheme.transfer == Transfer::Apic;
+    let carries = Carries::of(setup);
     let before = state.particles.len();
     let time = state.time;
     // Particles that an earlier source has just added, by cell: sources may overlap.
     let mut fresh: BTreeMap<usize, Vec<[f64; D]>> = BTreeMap::new();
-    for source in setup
-        .sources
-        .iter()
-        .filter(|s| time >= s.start && time < s.end)
-    {
+    for source in setup.sources.iter().filter(|s| s.is_active(time)) {
+        let source = Nozzle::at(source, time);
         let mut slots = SourceSlots::default();
-        for cell in cells_touching(&setup.grid, source.shape.bounds()) {
-            slots.visit_cell(setup, solids, source, cell, bins, &fresh, state);
+        for cell in cells_touching(&setup.grid, source.bounds()) {
+            slots.visit_cell(setup, solids, &source, cell, bins, &fresh, state);
         }
-        for x in slots.missing(source.velocity) {
+        for x in slots.missing(source.source.velocity) {
             let cell = setup.grid.layout().index(setup.grid.cell_at(x).0);
             fresh.entry(cell).or_default().push(x);
-            add(state, x, source.velocity, affine);
+            carries.add(state, x, source.velocity, source.viscosity(x));
             state.volume_expected += setup.particle_volume();
         }
     }
     state.particles.len() - before
+}
+
+/// A source where it is at an instant.
+struct Nozzle<'a, const D: usize> {
+    source: &'a Source<D>,
+    offset: [f64; D],
+    /// Of the liquid in it: what it has relative to the source, and the source's own. Without
+    /// the latter a source that moves would leave liquid behind and make up for it.
+    velocity: [f64; D],
+}
+
+impl<'a, const D: usize> Nozzle<'a, D> {
+    fn at(source: &'a Source<D>, time: f64) -> Self {
+        let motion = source.motion(time);
+        Nozzle {
+            source,
+            offset: source.offset(time),
+            velocity: std::array::from_fn(|a| source.velocity[a] + motion[a]),
+        }
+    }
+
+    /// A point as the source sees it.
+    fn local(&self, x: [f64; D]) -> [f64; D] {
+        std::array::from_fn(|a| x[a] - self.offset[a])
+    }
+
+    fn contains(&self, x: [f64; D]) -> bool {
+        self.source.shape.distance(self.local(x)) < 0.0
+    }
+
+    fn viscosity(&self, x: [f64; D]) -> f64 {
+        self.source.viscosity.at(self.local(x))
+    }
+
+    fn bounds(&self) -> Option<[[f64; D]; 2]> {
+        let moved = |x: [f64; D]| std::array::from_fn(|a| x[a] + self.offset[a]);
+        self.source.shape.bounds().map(|corners| corners.map(moved))
+    }
 }
 
 /// What a source holds and what it could hold.
@@ -123,7 +186,7 @@ impl<const D: usize> SourceSlots<D> {
         &mut self,
         setup: &Setup<D>,
         solids: &Solids<D>,
-        source: &Source<D>,
+        source: &Nozzle<'_, D>,
         cell: Cell<D>,
         bins: &Bins<D>,
         fresh: &BTreeMap<usize, Vec<[f64; D]>>,
@@ -137,7 +200,7 @@ impl<const D: usize> SourceSlots<D> {
                 .map(|a| usize::from(l[a] - cell.0[a] as f64 >= 0.5) << a)
                 .sum();
             full[subcell] = true;
-            let inside = source.shape.distance(x) < 0.0;
+            let inside = source.contains(x);
             self.inside += usize::from(inside);
             inside
         };
@@ -160,7 +223,7 @@ impl<const D: usize> SourceSlots<D> {
         for (number, subcell) in corners::<D>().enumerate() {
             let x = subcell_point(grid, cell, subcell, setup.scheme.seed, place);
             let open = solids.distance(x) > CLEARANCE * grid.dx();
-            if open && source.shape.distance(x) < 0.0 {
+            if open && source.contains(x) {
                 self.capacity += 1;
                 if !full[number] {
                     self.empty.push(x);
@@ -230,7 +293,7 @@ pub fn remove<const D: usize>(setup: &Setup<D>, state: &mut State<D>) -> usize {
 
 /// Moves particles from crowded to empty interior cells: where a cell far from the surface
 /// holds more than twice its share, the surplus is deleted; where one holds none, particles
-/// are added with the mean velocity of the cells around, never more than have been deleted
+/// are added with the mean velocity and viscosity of the cells around, never more than have been deleted
 /// before, so that the liquid's volume stays what it should be. Returns whether anything
 /// changed.
 pub fn reseed<const D: usize>(
@@ -243,7 +306,7 @@ pub fn reseed<const D: usize>(
 ) -> bool {
     let grid = &setup.grid;
     let full = 1usize << D;
-    let affine = setup.scheme.transfer == Transfer::Apic;
+    let carries = Carries::of(setup);
     let owed = state.volume_expected / setup.particle_volume() - state.particles.len() as f64;
     let mut owed = owed.round().max(0.0) as usize;
     let mut surplus = Vec::new();
@@ -270,10 +333,10 @@ pub fn reseed<const D: usize>(
     let mut fresh = Vec::new();
     for cell in empty {
         let place = grid.layout().index(cell.0) as u64 ^ (state.step << 32);
-        let velocity = mean_velocity_around(grid, bins, &state.particles, cell);
+        let (velocity, viscosity) = means_around(grid, bins, &state.particles, cell);
         for subcell in corners::<D>().take(owed) {
             let x = subcell_point(grid, cell, subcell, setup.scheme.seed, place);
-            fresh.push((x, velocity));
+            fresh.push((x, velocity, viscosity));
             owed -= 1;
         }
     }
@@ -283,8 +346,8 @@ pub fn reseed<const D: usize>(
         surplus.iter().for_each(|&i| keep[i] = false);
         state.particles.retain(|i| keep[i]);
     }
-    for (x, velocity) in fresh {
-        add(state, x, velocity, affine);
+    for (x, velocity, viscosity) in fresh {
+        carries.add(state, x, velocity, viscosity);
     }
     changed
 }
@@ -311,21 +374,25 @@ fn is_deep<const D: usize>(
         && cells_around(grid, cell).all(|other| other == cell || occupancy.density()[other] >= 0.5)
 }
 
-fn mean_velocity_around<const D: usize>(
+/// Mean velocity and viscosity of the particles in the cells around a cell.
+fn means_around<const D: usize>(
     grid: &Grid<D>,
     bins: &Bins<D>,
     particles: &Particles<D>,
     cell: Cell<D>,
-) -> [f64; D] {
-    let mut sum = [0.0; D];
+) -> ([f64; D], f64) {
+    let mut velocity = [0.0; D];
+    let mut viscosity = 0.0;
     let mut count = 0;
     for p in cells_around(grid, cell).flat_map(|other| bins.in_cell(other)) {
         for a in 0..D {
-            sum[a] += particles.velocity[p][a];
+            velocity[a] += particles.velocity[p][a];
         }
+        viscosity += particles.viscosity.get(p).map_or(0.0, |&v| f64::from(v));
         count += 1;
     }
-    sum.map(|s| if count > 0 { s / count as f64 } else { 0.0 })
+    let mean = |sum: f64| if count > 0 { sum / count as f64 } else { 0.0 };
+    (velocity.map(mean), mean(viscosity))
 }
 
 #[cfg(test)]

@@ -1,5 +1,11 @@
 //! What is to be simulated, as plain data.
 
+mod source;
+mod viscosity;
+
+pub use source::{Source, Waypoint};
+pub use viscosity::{Graduation, Scale, Viscosity, ViscosityConfig};
+
 use plash_grid::Grid;
 use plash_solve::{Method, MethodOptions};
 use serde::{Deserialize, Serialize};
@@ -61,19 +67,19 @@ pub struct LiquidVolume<const D: usize> {
     pub shape: Shape<D>,
     /// Its velocity, m/s.
     pub velocity: [f64; D],
+    /// Its viscosity.
+    pub viscosity: Viscosity,
 }
 
-/// A place kept full of liquid moving at a given velocity.
-#[derive(Clone, Debug)]
-pub struct Source<const D: usize> {
-    /// Where liquid appears.
-    pub shape: Shape<D>,
-    /// The velocity it has there, m/s.
-    pub velocity: [f64; D],
-    /// First instant, s.
-    pub start: f64,
-    /// Last instant, s; infinite if it never ends.
-    pub end: f64,
+impl<const D: usize> LiquidVolume<D> {
+    /// Liquid at rest without viscosity.
+    pub fn new(shape: Shape<D>) -> Self {
+        LiquidVolume {
+            shape,
+            velocity: [0.0; D],
+            viscosity: Viscosity::default(),
+        }
+    }
 }
 
 /// A place where liquid disappears.
@@ -120,6 +126,8 @@ pub struct Scheme {
     pub surface: SurfaceMethod,
     /// How pressure is solved.
     pub pressure: PressureConfig,
+    /// How viscosity is solved, where there is any.
+    pub viscosity: ViscosityConfig,
     /// Cells a particle may cross in a substep.
     pub cfl: f64,
     /// Seed of every random choice.
@@ -244,6 +252,7 @@ impl Default for Scheme {
             transfer: Transfer::Flip { pic_blend: 0.03 },
             surface: SurfaceMethod::Union,
             pressure: PressureConfig::default(),
+            viscosity: ViscosityConfig::default(),
             cfl: 1.0,
             seed: 0,
             reseed: true,
@@ -274,5 +283,31 @@ impl<const D: usize> Setup<D> {
     /// The volume that one particle stands for: `2^D` of them fill a cell.
     pub fn particle_volume(&self) -> f64 {
         self.grid.cell_volume() / (1 << D) as f64
+    }
+    /// The viscosities of all that is or will be there.
+    fn viscosities(&self) -> impl Iterator<Item = Viscosity> {
+        let liquids = self.liquids.iter().map(|l| l.viscosity);
+        liquids.chain(self.sources.iter().map(|s| s.viscosity))
+    }
+
+    /// Whether any liquid is viscous.
+    pub fn is_viscous(&self) -> bool {
+        self.viscosities().any(|v| v.range()[1] > 0.0)
+    }
+
+    /// The viscosity of the thinnest liquid, Pa·s; zero if there is none.
+    pub fn least_viscosity(&self) -> f64 {
+        let least = self.viscosities().map(|v| v.range()[0]).reduce(f64::min);
+        least.unwrap_or(0.0)
+    }
+
+    /// The viscosity if all liquid has the same at all times, Pa·s: then particles need not
+    /// carry it.
+    pub fn uniform_viscosity(&self) -> Option<f64> {
+        let mut values = self.viscosities().map(|v| v.constant());
+        match values.next() {
+            None => Some(0.0),
+            Some(first) => first.filter(|_| values.all(|v| v == first)),
+        }
     }
 }

@@ -1,22 +1,22 @@
 //! The simulation: a setup, a state, and the step between.
 
-use plash_grid::{BLOCK, CellField, FaceField, Grid, Runs, axes};
+#[cfg(test)]
+mod tests;
+mod workspace;
 
-use crate::bins::Bins;
-use crate::density::{self, DensityCorrection, DensityStats};
-use crate::diagnostics::{self, Motion};
-use crate::extrapolate::{self, Layers, WallConstraint};
+use plash_grid::{BLOCK, Runs};
+
+use self::workspace::Workspace;
+use crate::density::DensityStats;
+use crate::extrapolate::{self, Layers};
 use crate::occupancy::Occupancy;
-use crate::pressure::{Contact, Domain, Projection};
-use crate::report::{Observer, SolveReport, Stage, StepError, StepReport};
+use crate::report::{Observer, SolveReport, Stage, StepError, StepReport, ViscosityReport};
 use crate::setup::Setup;
 use crate::solids::Solids;
 use crate::state::State;
-use crate::surface::{self, SurfaceWork};
-use crate::{advect, seed, timestep, transfer};
-
-/// A pressure solve that leaves more than this share of the divergence has failed.
-const WORST_RESIDUAL: f64 = 0.1;
+use crate::surface;
+use crate::timestep::{self, Pace};
+use crate::{advect, diagnostics, seed, transfer};
 
 /// A liquid that can be stepped.
 pub struct Simulation<const D: usize> {
@@ -26,23 +26,11 @@ pub struct Simulation<const D: usize> {
     work: Workspace<D>,
 }
 
-/// Everything that is rebuilt from the state in each step and never saved.
-struct Workspace<const D: usize> {
-    /// Where there is liquid or may be within a step.
-    runs: Runs<D>,
-    bins: Bins<D>,
-    occupancy: Occupancy<D>,
-    u: FaceField<f64, D>,
-    u_old: FaceField<f64, D>,
-    /// Particle weights at faces.
-    weight: FaceField<f64, D>,
-    /// 1 where `u` is given, more where it is extrapolated, 0 where it is not known.
-    known: FaceField<u8, D>,
-    phi: CellField<f64, D>,
-    surface: SurfaceWork<D>,
-    projection: Projection<D>,
-    density: DensityCorrection<D>,
-    motion: Motion<D>,
+/// The solves of a step.
+struct Solves {
+    pressure: SolveReport,
+    viscosity: Option<ViscosityReport>,
+    density: Option<SolveReport>,
 }
 
 impl<const D: usize> Simulation<D> {
@@ -113,17 +101,21 @@ impl<const D: usize> Simulation<D> {
     /// at `remaining` seconds from now without a sliver at the end.
     pub fn suggest_dt(&self, remaining: f64) -> f64 {
         let gravity = self.setup.gravity.iter().map(|g| g * g).sum::<f64>().sqrt();
-        let (cfl, dx) = (self.setup.scheme.cfl, self.setup.grid.dx());
-        timestep::trim(
-            timestep::limit(cfl, dx, self.work.motion.max_speed, gravity),
-            remaining,
-        )
+        let pace = Pace {
+            cfl: self.setup.scheme.cfl,
+            dx: self.setup.grid.dx(),
+            max_speed: self.work.motion.max_speed,
+            gravity,
+            viscosity: self.setup.least_viscosity() / self.setup.density,
+        };
+        timestep::trim(pace.limit(), remaining)
     }
 
     /// Advances by `dt` seconds. On an error the particles are as they were before.
     ///
     /// 1. particle velocities to faces, `u_old` kept; 2. the surface; 3. gravity;
-    /// 4. pressure makes `u` divergence-free; 5. a displacement that evens out density;
+    /// 4. pressure makes `u` divergence-free, and again after viscosity if there is any;
+    /// 5. a displacement that evens out density;
     /// 6. velocity beyond the surface and at walls; 7. particles take the change;
     /// 8. particles move; 9. sources, drains, sorting; 10. measurement.
     pub fn step(&mut self, dt: f64, observer: &mut dyn Observer) -> Result<StepReport, StepError> {
@@ -154,7 +146,15 @@ impl<const D: usize> Simulation<D> {
 
         observer.enter(Stage::Pressure);
         work.add_acceleration(*gravity, dt);
-        let pressure = work.project(grid, solids, state)?;
+        work.keep_forced();
+        let mut pressure = work.project(grid, solids, state)?;
+        let mut viscosity = None;
+        if setup.is_viscous() {
+            observer.enter(Stage::Viscosity);
+            viscosity = work.diffuse(setup, solids, state, dt)?;
+            observer.enter(Stage::Pressure);
+            pressure = work.project(grid, solids, state)?.after(&pressure);
+        }
         observer.pressure(&work.projection.problem());
 
         observer.enter(Stage::Density);
@@ -190,7 +190,12 @@ impl<const D: usize> Simulation<D> {
         let (emitted, removed) = self.renew_particles();
 
         observer.enter(Stage::Measure);
-        Ok(self.report(dt, stats, pressure, density, (emitted, removed)))
+        let solves = Solves {
+            pressure,
+            viscosity,
+            density,
+        };
+        Ok(self.report(dt, stats, solves, (emitted, removed)))
     }
 
     /// Removes and adds particles where the setup says, and sorts them.
@@ -241,8 +246,7 @@ impl<const D: usize> Simulation<D> {
         &self,
         dt: f64,
         density: DensityStats,
-        pressure: SolveReport,
-        correction: Option<SolveReport>,
+        solves: Solves,
         (emitted, removed): (usize, usize),
     ) -> StepReport {
         let mass = self.setup.density * self.setup.particle_volume();
@@ -259,220 +263,11 @@ impl<const D: usize> Simulation<D> {
             momentum: motion.velocity_sum.iter().map(|v| mass * v).collect(),
             density_mean: density.mean,
             density_rms: density.rms,
-            pressure,
-            density: correction,
+            pressure: solves.pressure,
+            viscosity: solves.viscosity,
+            density: solves.density,
             emitted,
             removed,
         }
-    }
-}
-
-impl<const D: usize> Workspace<D> {
-    fn new(setup: &Setup<D>, solids: &Solids<D>) -> Self {
-        let grid = &setup.grid;
-        Workspace {
-            runs: Runs::none(grid.layout()),
-            bins: Bins::new(grid),
-            occupancy: Occupancy::new(grid, solids),
-            u: FaceField::new(grid),
-            u_old: FaceField::new(grid),
-            weight: FaceField::new(grid),
-            known: FaceField::new(grid),
-            phi: CellField::new(grid),
-            surface: SurfaceWork::new(grid, setup.scheme.surface),
-            projection: Projection::new(grid, setup.scheme.pressure.clone()),
-            density: DensityCorrection::new(grid),
-            motion: Motion {
-                max_speed: 0.0,
-                specific_energy: 0.0,
-                velocity_sum: [0.0; D],
-            },
-        }
-    }
-
-    /// Clears what the last step left in runs that may no longer be active.
-    fn forget(&mut self, grid: &Grid<D>, stale: &Runs<D>) {
-        surface::forget(grid, stale, &mut self.phi);
-        for axis in axes::<D>() {
-            self.u.along_mut(axis).fill_runs(stale, 0.0);
-            self.u_old.along_mut(axis).fill_runs(stale, 0.0);
-            self.known.along_mut(axis).fill_runs(stale, 0);
-            self.density
-                .displacement
-                .along_mut(axis)
-                .fill_runs(stale, 0.0);
-            self.density.known.along_mut(axis).fill_runs(stale, 0);
-        }
-    }
-
-    fn transfer_to_grid(&mut self, grid: &Grid<D>, state: &State<D>) {
-        let Self {
-            runs,
-            bins,
-            weight,
-            u,
-            known,
-            ..
-        } = self;
-        transfer::to_grid(grid, runs, bins, &state.particles, weight, u, known);
-    }
-
-    fn find_surface(&mut self, setup: &Setup<D>, solids: &Solids<D>, state: &State<D>) {
-        let Self {
-            runs,
-            bins,
-            occupancy,
-            surface: work,
-            phi,
-            ..
-        } = self;
-        let (grid, method, particles) = (&setup.grid, setup.scheme.surface, &state.particles);
-        surface::from_particles(
-            grid, method, runs, bins, particles, occupancy, solids, work, phi,
-        );
-    }
-
-    fn add_acceleration(&mut self, acceleration: [f64; D], dt: f64) {
-        for axis in axes::<D>() {
-            let change = acceleration[axis.0] * dt;
-            if change == 0.0 {
-                continue;
-            }
-            let runs = &self.runs;
-            self.u.along_mut(axis).for_each_row(|row, values| {
-                for run in runs.in_row(row) {
-                    let range = run.range(values.len());
-                    values[range].iter_mut().for_each(|v| *v += change);
-                }
-            });
-        }
-    }
-
-    /// Makes the velocity free of divergence but for what leaves walls. After a failure the
-    /// next try starts from zero pressure.
-    fn project(
-        &mut self,
-        grid: &Grid<D>,
-        solids: &Solids<D>,
-        state: &mut State<D>,
-    ) -> Result<SolveReport, StepError> {
-        let Self {
-            runs,
-            phi,
-            projection,
-            u,
-            known,
-            ..
-        } = self;
-        let domain = Domain {
-            grid,
-            runs,
-            solids,
-            phi,
-        };
-        let contact = Contact {
-            pressure: &mut state.pressure,
-            separated: &mut state.separated,
-        };
-        let reason = match projection.project(&domain, u, known, contact) {
-            Ok(report) if report.residual <= WORST_RESIDUAL => return Ok(report),
-            Ok(report) => format!(
-                "{} ended with {} after {} iterations, residual {:.1e}",
-                report.method, report.status, report.iterations, report.residual
-            ),
-            Err(error) => error.to_string(),
-        };
-        state.pressure.fill_runs(runs, 0.0);
-        state.separated.fill_runs(runs, 0);
-        Err(StepError::Pressure {
-            time: state.time,
-            step: state.step,
-            reason,
-        })
-    }
-
-    /// Finds the displacement that evens out density. A step without it is still a good step,
-    /// so a solve that fails only leaves it out: the report then has none.
-    fn even_out_density(
-        &mut self,
-        setup: &Setup<D>,
-        solids: &Solids<D>,
-        state: &State<D>,
-    ) -> (DensityStats, Option<SolveReport>) {
-        let Self {
-            runs,
-            phi,
-            projection,
-            occupancy,
-            density,
-            ..
-        } = self;
-        let domain = Domain {
-            grid: &setup.grid,
-            runs,
-            solids,
-            phi,
-        };
-        let pressure = &state.pressure;
-        let stats = density::statistics(&domain, occupancy, pressure, projection.system());
-        if !setup.scheme.density_correction {
-            return (stats, None);
-        }
-        let report = density.solve(&domain, occupancy, pressure, projection).ok();
-        (
-            stats,
-            report.filter(|report| report.residual <= WORST_RESIDUAL),
-        )
-    }
-
-    /// Carries velocity and displacement beyond the liquid and stops them at walls.
-    fn finish_fields(
-        &mut self,
-        grid: &Grid<D>,
-        solids: &Solids<D>,
-        state: &State<D>,
-        layers: Layers,
-        moved: bool,
-    ) {
-        let velocity = WallConstraint::Contact(&state.pressure);
-        extrapolate::into_air(grid, &self.runs, layers, &mut self.known, &mut self.u);
-        extrapolate::constrain_at_solids(grid, &self.runs, solids, velocity, &mut self.u);
-        if moved {
-            let still = WallConstraint::Closed;
-            let DensityCorrection {
-                displacement,
-                known,
-                ..
-            } = &mut self.density;
-            extrapolate::into_air(grid, &self.runs, layers, known, displacement);
-            extrapolate::constrain_at_solids(grid, &self.runs, solids, still, displacement);
-        }
-    }
-
-    /// A velocity or displacement that is not a number is found here, before any particle
-    /// has it.
-    fn check_finite(&self, state: &State<D>, moved: bool) -> Result<(), StepError> {
-        let fields = [
-            (Stage::Pressure, Some(&self.u)),
-            (Stage::Density, moved.then_some(&self.density.displacement)),
-        ];
-        for (stage, field) in fields {
-            let Some(field) = field else { continue };
-            for values in axes::<D>().map(|axis| field.along(axis)) {
-                for (row, line) in values.rows() {
-                    let runs = self.runs.in_row(row).iter();
-                    let mut points = runs.flat_map(|run| run.range(line.len()));
-                    if let Some(i) = points.find(|&i| !line[i].is_finite()) {
-                        return Err(StepError::NotFinite {
-                            stage: stage.name(),
-                            time: state.time,
-                            step: state.step,
-                            cell: row.point(i).to_vec(),
-                        });
-                    }
-                }
-            }
-        }
-        Ok(())
     }
 }

@@ -13,6 +13,10 @@ const BYTES_PER_CELL: [u64; 2] = [160, 240];
 /// for a liquid cell.
 const BYTES_PER_PARTICLE: [u64; 2] = [180, 260];
 
+/// Bytes per liquid cell that a viscous run takes besides: weights, vectors and coarse levels of
+/// the solver, and a velocity more to keep.
+const BYTES_PER_VISCOUS_CELL: [u64; 2] = [100, 150];
+
 /// Bytes that any run takes.
 const BYTES_BASE: u64 = 64 << 20;
 
@@ -31,8 +35,18 @@ pub struct Estimate {
     pub bytes: u64,
 }
 
-/// Estimates a run on a domain with `volume` m^D of liquid. Saturates rather than overflows.
-pub(crate) fn estimate<const D: usize>(domain: &Domain<D>, volume: f64) -> Estimate {
+/// What a domain is to hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Contents {
+    /// Liquid at the most, m^D.
+    pub(crate) volume: f64,
+    /// Whether any of it is viscous.
+    pub(crate) viscous: bool,
+}
+
+/// Estimates a run on a domain. Saturates rather than overflows.
+pub(crate) fn estimate<const D: usize>(domain: &Domain<D>, contents: Contents) -> Estimate {
+    let Contents { volume, viscous } = contents;
     let cells = domain.cells.iter().fold(1_u64, |n, c| n.saturating_mul(*c));
     let filled = (volume / domain.dx.powi(D as i32))
         .min(cells as f64)
@@ -40,9 +54,11 @@ pub(crate) fn estimate<const D: usize>(domain: &Domain<D>, volume: f64) -> Estim
     // A conversion from floating point saturates.
     let particles = (filled * f64::from(1 << D)).round() as u64;
     let kind = usize::from(D == 3);
+    let viscous = if viscous { filled.round() as u64 } else { 0 };
     let bytes = cells
         .saturating_mul(BYTES_PER_CELL[kind])
         .saturating_add(particles.saturating_mul(BYTES_PER_PARTICLE[kind]))
+        .saturating_add(viscous.saturating_mul(BYTES_PER_VISCOUS_CELL[kind]))
         .saturating_add(BYTES_BASE);
     Estimate {
         cells,
@@ -131,16 +147,34 @@ mod tests {
         }
     }
 
+    fn water(volume: f64) -> Contents {
+        Contents {
+            volume,
+            viscous: false,
+        }
+    }
+
+    #[test]
+    fn viscosity_costs_150_bytes_per_liquid_cell_in_3d() {
+        let domain = domain([100, 50, 50]);
+        let honey = Contents {
+            viscous: true,
+            ..water(0.125)
+        };
+        let more = estimate(&domain, honey).bytes - estimate(&domain, water(0.125)).bytes;
+        assert_eq!(more, 125_000 * 150);
+    }
+
     #[test]
     fn eight_particles_fill_a_cell_in_3d() {
-        let found = estimate(&domain([100, 50, 50]), 0.125);
+        let found = estimate(&domain([100, 50, 50]), water(0.125));
         assert_eq!((found.cells, found.particles), (250_000, 1_000_000));
     }
 
     #[test]
     fn absurd_sizes_saturate_and_are_refused() {
         let absurd = domain([u64::MAX, u64::MAX, 7]);
-        let found = estimate(&absurd, f64::INFINITY);
+        let found = estimate(&absurd, water(f64::INFINITY));
         assert_eq!(found.bytes, u64::MAX);
         assert!(refusal(&found, &absurd, Some(1 << 34), false).is_some());
         assert!(refusal(&found, &absurd, Some(1 << 34), true).is_none());
@@ -150,7 +184,7 @@ mod tests {
     #[test]
     fn the_suggested_resolution_fits() {
         let (large, ram) = (domain([1024, 1024, 1024]), 1 << 33);
-        let found = estimate(&large, 100.0);
+        let found = estimate(&large, water(100.0));
         let help = refusal(&found, &large, Some(ram), false).and_then(|d| d.help);
         let help = help.expect("a suggestion");
         let fitting: u64 = help
@@ -162,7 +196,7 @@ mod tests {
             dx: large.dx / scale,
             ..domain([fitting; 3])
         };
-        let found = estimate(&smaller, 100.0);
+        let found = estimate(&smaller, water(100.0));
         assert!(
             refusal(&found, &smaller, Some(ram), false).is_none(),
             "{fitting}"

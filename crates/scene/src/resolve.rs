@@ -5,15 +5,16 @@ mod grid;
 mod options;
 mod placement;
 mod shapes;
+mod viscosity;
 
 use plash_liquid::shape::Rotation;
-use plash_liquid::{Setup, Wall};
+use plash_liquid::{Scheme, Setup, Wall};
 use serde::Serialize;
 
 use crate::diagnostics::{Diagnostic, Report};
 use crate::file::SceneFile;
 use crate::file::reader::{Fields, Item, Sink};
-use crate::memory::{self, Estimate};
+use crate::memory::{self, Contents, Estimate};
 pub(crate) use grid::Domain;
 
 /// Kinds of walls by name.
@@ -203,9 +204,21 @@ where
         .and_then(|v| v.choice(&WALLS, &[]))
         .unwrap_or_default();
     let (sides, walls) = grid::sides::<D>(&mut top, wall, sink);
-    let entries = entries::read::<D>(&mut top, up, wall, sink);
-    let separating = grid::any_separating(&sides, &walls) || entries.any_separating();
-    let scheme = options::scheme(&mut top, separating, sink);
+    let viscosity = viscosity::Section::read(&mut top, sink);
+    let defaults = entries::Defaults {
+        wall,
+        viscosity: viscosity.value,
+    };
+    let entries = entries::read::<D>(&mut top, up, defaults, sink);
+    let viscous = entries.any_viscous();
+    let uses = options::Uses {
+        separation: grid::any_separating(&sides, &walls) || entries.any_separating(),
+        viscosity: viscous,
+    };
+    let scheme = Scheme {
+        viscosity: viscosity.config(viscous, sink),
+        ..options::scheme(&mut top, uses, sink)
+    };
     let output = options::output(&mut top);
     let render = options::render(&mut top, D, sink);
     top.finish();
@@ -216,7 +229,7 @@ where
     }
     let duration = frames as f64 / fps;
     let volume = placement::check(&domain, &entries, duration, sink);
-    let estimate = memory::estimate(&domain, volume);
+    let estimate = memory::estimate(&domain, Contents { volume, viscous });
     if let Some(refusal) = memory::refusal(&estimate, &domain, memory::total_ram(), file.force) {
         sink.push(refusal);
         return None;

@@ -156,18 +156,46 @@ pub const KEYS: &[Key] = &[
         "defaults",
         "pressure solver",
     ),
+    key(
+        "",
+        "viscosity",
+        "[viscosity] table",
+        "no viscosity",
+        "how thick the liquid is, and the solver",
+    ),
     key("", "output", "[output] table", "defaults", "files to write"),
     key("", "render", "[render] table", "defaults", "pictures"),
     key("liquid", "velocity", "vector, m/s", "zero", "at the start"),
+    key(
+        "liquid",
+        "viscosity",
+        "number, Pa·s, or a grading",
+        "as in [viscosity]",
+        "how thick it is",
+    ),
     key(
         "source",
         "velocity",
         "vector, m/s",
         "zero",
+        "of the liquid that enters, relative to the source",
+    ),
+    key(
+        "source",
+        "viscosity",
+        "number, Pa·s, or a grading",
+        "as in [viscosity]",
         "of the liquid that enters",
     ),
     key("source", "start", "number, s", "0", "when it begins"),
     key("source", "end", "number, s", "never", "when it ends"),
+    key(
+        "source",
+        "path",
+        "list of waypoints",
+        "it stays",
+        "how it moves",
+    ),
     key("drain", "start", "number, s", "0", "when it begins"),
     key("drain", "end", "number, s", "never", "when it ends"),
     key(
@@ -188,7 +216,7 @@ pub const KEYS: &[Key] = &[
         "simulation",
         "transfer",
         "\"flip\", \"pic\" or \"apic\"",
-        "\"flip\"",
+        "\"flip\", or \"apic\" if some liquid is viscous",
         "between particles and grid",
     ),
     key(
@@ -281,6 +309,41 @@ pub const KEYS: &[Key] = &[
         "0 to 100",
         "4",
         "of `mg`, before V-cycles",
+    ),
+    key(
+        "viscosity",
+        "value",
+        "0 to 1e9, Pa·s",
+        "0",
+        "of liquids and sources that do not say",
+    ),
+    key(
+        "viscosity",
+        "method",
+        "\"mgpcg\", \"pcg-ic\" or \"pcg-jacobi\"",
+        "\"mgpcg\"",
+        "the solver",
+    ),
+    key(
+        "viscosity",
+        "smoother",
+        "a name from the list below",
+        "\"chebyshev\"",
+        "of `mgpcg`",
+    ),
+    key(
+        "viscosity",
+        "tolerance",
+        "1e-12 to 0.1",
+        "1e-4",
+        "remaining residual, relative to the largest momentum",
+    ),
+    key(
+        "viscosity",
+        "max-iterations",
+        "1 to 1000000",
+        "1000",
+        "iterations",
     ),
     key(
         "output",
@@ -431,6 +494,55 @@ pub const KEYS: &[Key] = &[
         "the fixed point",
     ),
     key("scale", "shape", "a shape", "required", "that is scaled"),
+    key(
+        "grading",
+        "axis",
+        "\"x\", \"y\" or \"z\"",
+        "required",
+        "along which it changes",
+    ),
+    key(
+        "grading",
+        "from",
+        "0 to 1e9, Pa·s",
+        "required",
+        "viscosity at the first place",
+    ),
+    key(
+        "grading",
+        "to",
+        "0 to 1e9, Pa·s",
+        "required",
+        "viscosity at the second",
+    ),
+    key(
+        "grading",
+        "between",
+        "two numbers, m",
+        "the ends of the shape",
+        "the places",
+    ),
+    key(
+        "grading",
+        "scale",
+        "\"linear\" or \"log\"",
+        "\"linear\"",
+        "by equal differences or by equal ratios",
+    ),
+    key(
+        "waypoint",
+        "time",
+        "number, s",
+        "required",
+        "when it is there",
+    ),
+    key(
+        "waypoint",
+        "offset",
+        "vector, m",
+        "required",
+        "how far it then is from where its shape says",
+    ),
 ];
 
 /// Words from other programs, and what they are called here.
@@ -473,6 +585,9 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("r", "radius"),
     ("position", "center"),
     ("duration", "frames"),
+    ("mu", "viscosity"),
+    ("keyframes", "path"),
+    ("thickness", "viscosity"),
     ("mesh", "surface"),
 ];
 
@@ -493,6 +608,10 @@ pub(crate) fn suggest(key: &str, known: &[&'static str], path: &str) -> String {
         Some(home) if SHAPES.contains(&home) => {
             format!("`{word}` belongs in a shape: {home} = {{ {word} = ... }}")
         }
+        Some("grading") => {
+            format!("`{word}` belongs in a graded viscosity: viscosity = {{ {word} = ... }}")
+        }
+        Some("waypoint") => format!("`{word}` belongs in a path: path = [{{ {word} = ... }}]"),
         Some(home) => format!("`{word}` belongs in [{home}]"),
         None => format!("known here: {}", quoted_list(known)),
     }

@@ -157,6 +157,50 @@ fn interrupted_and_resumed_equals_unbroken_byte_for_byte_3d() {
 }
 
 #[test]
+fn interrupted_and_resumed_equals_unbroken_byte_for_byte_with_viscosities() {
+    let whole = tempfile::tempdir().unwrap();
+    let unbroken = run_all(whole.path(), spec(THICK), Existing::Refuse).unwrap();
+    let broken = tempfile::tempdir().unwrap();
+    let mut existing = Existing::Refuse;
+    for _ in 0..unbroken.substeps / 3 {
+        run_until(broken.path(), spec(THICK), existing, 3);
+        existing = RESUME;
+    }
+    run_all(broken.path(), spec(THICK), RESUME).unwrap();
+    assert_same_runs(whole.path(), broken.path());
+
+    let run = RunFolder::open(whole.path()).unwrap();
+    let frame = run.read_frame(4).unwrap();
+    let among = |low: f32, high: f32| {
+        let found = frame
+            .viscosities
+            .iter()
+            .filter(|&&mu| low < mu && mu < high);
+        found.count()
+    };
+    assert_eq!(frame.viscosities.len(), frame.ids.len());
+    assert!(among(-0.1, 0.05) > 20 && among(0.2, 20.0) > 20 && among(29.0, 31.0) > 100);
+    for line in read_stats(whole.path()).unwrap() {
+        let viscosity = &line["viscosity"];
+        for name in [
+            "method",
+            "smoother",
+            "iterations",
+            "residual",
+            "status",
+            "unknowns",
+        ] {
+            assert!(viscosity.get(name).is_some(), "viscosity.{name}");
+        }
+        assert_eq!(viscosity["status"], "converged");
+        assert!(line["seconds"]["viscosity"].as_f64().unwrap() > 0.0);
+    }
+    let settings = &run.manifest().settings;
+    assert_eq!(settings["viscosity"]["method"], "mgpcg");
+    assert_eq!(settings["transfer"], "apic");
+}
+
+#[test]
 fn a_run_can_be_made_longer() {
     let whole = tempfile::tempdir().unwrap();
     run_all(whole.path(), spec(FLAT), Existing::Refuse).unwrap();

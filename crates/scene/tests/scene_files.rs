@@ -364,6 +364,8 @@ fn the_schema_lists_exactly_the_keys_that_are_read() {
             shape if schema::SHAPES.contains(&shape) => {
                 format!("{HEAD}[[solid]]\n{shape} = {{ {} = 1 }}\n", key.name)
             }
+            "grading" => format!("{HEAD}[[liquid]]\nviscosity = {{ {} = 1 }}\n", key.name),
+            "waypoint" => format!("{HEAD}[[source]]\npath = [{{ {} = 1 }}]\n", key.name),
             table => format!("{HEAD}[{table}]\n{} = 1\n", key.name),
         };
         let text = if key.name == "size" && key.section.is_empty() {

@@ -19,10 +19,7 @@ pub fn unit_grid<const D: usize>(n: usize) -> Grid<D> {
 
 /// Liquid at rest.
 pub fn still<const D: usize>(shape: Shape<D>) -> LiquidVolume<D> {
-    LiquidVolume {
-        shape,
-        velocity: [0.0; D],
-    }
+    LiquidVolume::new(shape)
 }
 
 /// All of space but the inside of `hollow`.

@@ -2,7 +2,10 @@
 
 use plash_grid::Grid;
 use plash_liquid::shape::Shape;
-use plash_liquid::{LiquidVolume, Setup, Simulation, Solid, Source, State};
+use plash_liquid::{
+    Graduation, LiquidVolume, Scale, Setup, Simulation, Solid, Source, State, Transfer, Viscosity,
+    Waypoint,
+};
 
 /// A dam thrown up beside a ball, with a source, large enough that work is split between threads.
 fn setup<const D: usize>(n: usize) -> Setup<D> {
@@ -16,11 +19,11 @@ fn setup<const D: usize>(n: usize) -> Setup<D> {
     let mut velocity = [0.0; D];
     velocity[1] = 3.0;
     setup.liquids.push(LiquidVolume {
-        shape: Shape::Box {
+        velocity,
+        ..LiquidVolume::new(Shape::Box {
             min: [0.0; D],
             max: top,
-        },
-        velocity,
+        })
     });
     let mut center = [0.5; D];
     (center[0], center[1]) = (0.9, 0.2);
@@ -33,14 +36,41 @@ fn setup<const D: usize>(n: usize) -> Setup<D> {
     let mut center = [0.6; D];
     center[0] = 1.7;
     setup.sources.push(Source {
-        shape: Shape::Sphere {
+        velocity,
+        ..Source::new(Shape::Sphere {
             center,
             radius: 0.1,
-        },
-        velocity,
-        start: 0.0,
-        end: f64::INFINITY,
+        })
     });
+    setup
+}
+
+/// The same with liquids of different viscosity, and a source that moves.
+fn thick<const D: usize>(n: usize) -> Setup<D> {
+    let mut setup = setup::<D>(n);
+    setup.liquids[0].viscosity = Viscosity::Graded {
+        axis: plash_grid::Axis::X,
+        from: Graduation {
+            at: 0.0,
+            value: 0.1,
+        },
+        to: Graduation {
+            at: 0.8,
+            value: 30.0,
+        },
+        scale: Scale::Log,
+    };
+    let mut offset = [0.0; D];
+    offset[1] = -0.2;
+    setup.sources[0].viscosity = Viscosity::Constant(5.0);
+    setup.sources[0].path = vec![
+        Waypoint {
+            time: 0.0,
+            offset: [0.0; D],
+        },
+        Waypoint { time: 0.3, offset },
+    ];
+    setup.scheme.transfer = Transfer::Apic;
     setup
 }
 
@@ -63,6 +93,15 @@ fn bits<const D: usize>(state: &State<D>) -> Vec<u64> {
         .map(|v| v.to_bits())
         .chain(whole)
         .chain(particles.id.iter().copied())
+        .chain(particles.viscosity.iter().map(|mu| mu.to_bits().into()))
+        .chain(
+            particles
+                .affine
+                .as_flattened()
+                .as_flattened()
+                .iter()
+                .map(|v| v.to_bits()),
+        )
         .chain(state.separated.as_slice().iter().map(|&flag| flag.into()))
         .collect()
 }
@@ -72,11 +111,11 @@ fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
     pool.build().expect("a pool").install(work)
 }
 
-fn thread_counts_agree<const D: usize>(n: usize) {
+fn thread_counts_agree<const D: usize>(setup: Setup<D>, steps: usize) {
     let after = |threads: usize| {
         with_threads(threads, || {
-            let mut simulation = Simulation::new(setup::<D>(n));
-            advance(&mut simulation, 20);
+            let mut simulation = Simulation::new(setup.clone());
+            advance(&mut simulation, steps);
             simulation.state().clone()
         })
     };
@@ -88,20 +127,30 @@ fn thread_counts_agree<const D: usize>(n: usize) {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits_2d() {
-    thread_counts_agree::<2>(48);
+    thread_counts_agree(setup::<2>(48), 20);
 }
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits_3d() {
-    thread_counts_agree::<3>(16);
+    thread_counts_agree(setup::<3>(16), 20);
 }
 
-fn a_resumed_run_is_the_unbroken_one<const D: usize>(n: usize) {
-    let mut unbroken = Simulation::new(setup::<D>(n));
+#[test]
+fn any_number_of_threads_gives_the_same_bits_with_viscosities_2d() {
+    thread_counts_agree(thick::<2>(48), 8);
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits_with_viscosities_3d() {
+    thread_counts_agree(thick::<3>(16), 8);
+}
+
+fn a_resumed_run_is_the_unbroken_one<const D: usize>(setup: Setup<D>) {
+    let mut unbroken = Simulation::new(setup.clone());
     advance(&mut unbroken, 10);
     let separated = unbroken.state().separated.as_slice();
     assert!(separated.contains(&1), "nothing has let go of a wall");
-    let mut resumed = Simulation::resume(setup::<D>(n), unbroken.state().clone());
+    let mut resumed = Simulation::resume(setup, unbroken.state().clone());
     assert!(bits(unbroken.state()) == bits(resumed.state()));
     assert_eq!(unbroken.volume().to_bits(), resumed.volume().to_bits());
     advance(&mut unbroken, 10);
@@ -111,12 +160,22 @@ fn a_resumed_run_is_the_unbroken_one<const D: usize>(n: usize) {
 
 #[test]
 fn a_resumed_run_is_the_unbroken_one_2d() {
-    a_resumed_run_is_the_unbroken_one::<2>(32);
+    a_resumed_run_is_the_unbroken_one(setup::<2>(32));
 }
 
 #[test]
 fn a_resumed_run_is_the_unbroken_one_3d() {
-    a_resumed_run_is_the_unbroken_one::<3>(12);
+    a_resumed_run_is_the_unbroken_one(setup::<3>(12));
+}
+
+#[test]
+fn a_resumed_run_is_the_unbroken_one_with_viscosities_2d() {
+    a_resumed_run_is_the_unbroken_one(thick::<2>(32));
+}
+
+#[test]
+fn a_resumed_run_is_the_unbroken_one_with_viscosities_3d() {
+    a_resumed_run_is_the_unbroken_one(thick::<3>(12));
 }
 
 /// A drain that takes a whole region at once leaves nothing behind that a resumed run would
@@ -125,13 +184,12 @@ fn a_resumed_run_is_the_unbroken_one_3d() {
 fn resuming_after_a_sudden_drain_gives_the_same_bits() {
     let grid = plash_grid::Grid::<2>::new([64, 32], 2.0 / 64.0, [0.0; 2]).unwrap();
     let mut setup = plash_liquid::Setup::new(grid);
-    setup.liquids.push(plash_liquid::LiquidVolume {
-        shape: plash_liquid::shape::Shape::Box {
+    setup
+        .liquids
+        .push(plash_liquid::LiquidVolume::new(Shape::Box {
             min: [0.0, 0.0],
             max: [2.0, 0.7],
-        },
-        velocity: [0.0; 2],
-    });
+        }));
     setup.drains.push(plash_liquid::Drain {
         shape: plash_liquid::shape::Shape::Box {
             min: [0.5, -1.0],

@@ -16,11 +16,11 @@ fn drop_over_pool<const D: usize>(n: usize) -> Setup<D> {
     let mut velocity = [0.0; D];
     velocity[1] = -3.0;
     setup.liquids.push(LiquidVolume {
-        shape: Shape::Sphere {
+        velocity,
+        ..LiquidVolume::new(Shape::Sphere {
             center: [0.5; D],
             radius: 0.14,
-        },
-        velocity,
+        })
     });
     setup
 }

@@ -12,10 +12,9 @@ fn nozzle<const D: usize>(side: f64, speed: f64, end: f64) -> Source<D> {
     let mut velocity = [0.0; D];
     velocity[0] = speed;
     Source {
-        shape: Shape::Box { min, max },
         velocity,
-        start: 0.0,
         end,
+        ..Source::new(Shape::Box { min, max })
     }
 }
 
@@ -144,11 +143,11 @@ fn an_open_side_lets_everything_out<const D: usize>(n: usize) {
             let mut velocity = [0.0; D];
             velocity[axis] = 2.0 * side as f64 - 1.0;
             setup.liquids.push(LiquidVolume {
-                shape: Shape::Sphere {
+                velocity,
+                ..LiquidVolume::new(Shape::Sphere {
                     center: [0.5; D],
                     radius: 0.2,
-                },
-                velocity,
+                })
             });
             let mut simulation = Simulation::new(setup);
             assert!(!simulation.state().particles.is_empty());
@@ -183,10 +182,8 @@ fn overlapping_sources_pour_once() {
         };
         for _ in 0..sources {
             setup.sources.push(plash_liquid::Source {
-                shape: shape.clone(),
                 velocity: [1.0, 0.0],
-                start: 0.0,
-                end: f64::INFINITY,
+                ..plash_liquid::Source::new(shape.clone())
             });
         }
         let mut simulation = plash_liquid::Simulation::new(setup);

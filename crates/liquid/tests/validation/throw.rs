@@ -18,11 +18,11 @@ fn a_thrown_pool_flies<const D: usize>(n: usize) {
     let mut velocity = [0.0; D];
     velocity[1] = 4.0;
     setup.liquids.push(LiquidVolume {
-        shape: Shape::Box {
+        velocity,
+        ..LiquidVolume::new(Shape::Box {
             min: [0.0; D],
             max: top,
-        },
-        velocity,
+        })
     });
     let mut simulation = Simulation::new(setup);
     let start = mean_height(&simulation);
@@ -68,16 +68,13 @@ fn share_at_the_upper_wall<const D: usize>(n: usize, wall: Wall) -> f64 {
     setup.solids.push(container);
     let mut normal = [0.0; D];
     normal[0] = 1.0;
-    setup.liquids.push(LiquidVolume {
-        shape: Shape::Intersect(vec![
-            ball.clone(),
-            Shape::Plane {
-                point: [0.5; D],
-                normal,
-            },
-        ]),
-        velocity: [0.0; D],
-    });
+    setup.liquids.push(LiquidVolume::new(Shape::Intersect(vec![
+        ball.clone(),
+        Shape::Plane {
+            point: [0.5; D],
+            normal,
+        },
+    ])));
     let mut simulation = Simulation::new(setup);
     run(&mut simulation, 18.0 / 24.0, |_, report| {
         assert_eq!(report.pressure.status, "converged");

@@ -274,6 +274,11 @@ impl<'a> Item<'a> {
         matches!(self.node.value, Value::List(_))
     }
 
+    /// Whether this is a table.
+    pub(crate) fn is_table(&self) -> bool {
+        matches!(self.node.value, Value::Table(_))
+    }
+
     /// The items of a list.
     pub(crate) fn list(&self, of: &str) -> Option<Vec<Item<'a>>> {
         let Value::List(items) = &self.node.value else {

@@ -2,9 +2,10 @@
 
 use plash_grid::Grid;
 use plash_liquid::shape::Rotation;
-use plash_liquid::{Drain, LiquidVolume, Setup, Solid, Source, Wall};
+use plash_liquid::{Drain, LiquidVolume, Setup, Solid, Source, Wall, Waypoint};
 
 use super::shapes::{self, Turn};
+use super::viscosity::{self, Written};
 use super::{Up, WALLS};
 use crate::diagnostics::{Diagnostic, Origin};
 use crate::file::reader::{Fields, Item, Sink};
@@ -17,6 +18,14 @@ pub(crate) struct Placed<T> {
     pub(crate) what: T,
     pub(crate) key: String,
     pub(crate) origin: Origin,
+}
+
+/// What holds for entries that do not say.
+#[derive(Clone, Copy)]
+pub(crate) struct Defaults {
+    pub(crate) wall: Wall,
+    /// Pa·s.
+    pub(crate) viscosity: f64,
 }
 
 /// Everything in the domain.
@@ -34,6 +43,13 @@ impl<const D: usize> Entries<D> {
         solids.any(|placed| placed.what.wall == Wall::Separating)
     }
 
+    /// Whether any liquid is viscous.
+    pub(crate) fn any_viscous(&self) -> bool {
+        let liquids = self.liquids.iter().map(|placed| placed.what.viscosity);
+        let sources = self.sources.iter().map(|placed| placed.what.viscosity);
+        liquids.chain(sources).any(|v| v.range()[1] > 0.0)
+    }
+
     pub(crate) fn into_setup(self, grid: Grid<D>) -> Setup<D> {
         fn bare<T>(placed: Vec<Placed<T>>) -> Vec<T> {
             placed.into_iter().map(|placed| placed.what).collect()
@@ -48,11 +64,11 @@ impl<const D: usize> Entries<D> {
     }
 }
 
-/// Reads all entries. Solids are of the kind `wall` unless they say otherwise.
+/// Reads all entries.
 pub(crate) fn read<const D: usize>(
     top: &mut Fields<'_>,
     up: Up,
-    wall: Wall,
+    defaults: Defaults,
     sink: &Sink,
 ) -> Entries<D>
 where
@@ -62,18 +78,27 @@ where
     Entries {
         liquids: each(top, "liquid", |fields| {
             let velocity = velocity(fields);
-            let shape = shape(fields, &["velocity"])?;
-            Some(LiquidVolume { shape, velocity })
+            let viscosity = thickness::<D>(fields, defaults);
+            let shape = shape(fields, &["velocity", "viscosity"])?;
+            Some(LiquidVolume {
+                viscosity: viscosity?.over(&shape)?,
+                shape,
+                velocity,
+            })
         }),
         sources: each(top, "source", |fields| {
             let velocity = velocity(fields);
+            let viscosity = thickness::<D>(fields, defaults);
             let [start, end] = window(fields);
-            let shape = shape(fields, &["velocity", "start", "end"])?;
+            let path = fields.get("path").map(|item| path(&item));
+            let shape = shape(fields, &["velocity", "viscosity", "start", "end", "path"])?;
             Some(Source {
+                viscosity: viscosity?.over(&shape)?,
                 shape,
                 velocity,
                 start,
                 end,
+                path: path.unwrap_or(Some(Vec::new()))?,
             })
         }),
         drains: each(top, "drain", |fields| {
@@ -82,7 +107,7 @@ where
             Some(Drain { shape, start, end })
         }),
         solids: each(top, "solid", |fields| {
-            let (wall, separation_velocity) = solid_wall(fields, wall, sink);
+            let (wall, separation_velocity) = solid_wall(fields, defaults.wall, sink);
             let shape = shape(fields, &["walls", "separation-velocity"])?;
             Some(Solid {
                 shape,
@@ -139,6 +164,16 @@ fn velocity<const D: usize>(fields: &mut Fields<'_>) -> [f64; D] {
     }
 }
 
+fn thickness<'a, const D: usize>(
+    fields: &mut Fields<'a>,
+    defaults: Defaults,
+) -> Option<Written<'a>> {
+    match fields.get("viscosity") {
+        Some(item) => viscosity::read::<D>(&item),
+        None => Some(Written::Plain(defaults.viscosity)),
+    }
+}
+
 /// Reads `walls` and `separation-velocity` of a solid.
 fn solid_wall(fields: &mut Fields<'_>, default: Wall, sink: &Sink) -> (Wall, f64) {
     let wall = fields
@@ -182,4 +217,55 @@ fn window(fields: &mut Fields<'_>) -> [f64; 2] {
         let _: Option<()> = item.fail(message, "`end` must come after `start`");
     }
     [start, end]
+}
+
+/// Reads the places that something passes on its way.
+fn path<const D: usize>(item: &Item<'_>) -> Option<Vec<Waypoint<D>>> {
+    let items = item.list("a list of places, [{ time = ..., offset = [...] }, ...]")?;
+    if items.is_empty() {
+        return item.fail("the path is empty", "give at least one place");
+    }
+    let example = if D == 2 { "[0.1, 0]" } else { "[0.1, 0, 0]" };
+    let mut path: Vec<Waypoint<D>> = Vec::new();
+    let mut complete = true;
+    for item in &items {
+        let Some(mut fields) = item.fields("a place, { time = ..., offset = [...] }") else {
+            complete = false;
+            continue;
+        };
+        let time = fields.require("time", "1.5");
+        let offset = fields.require("offset", example).and_then(|v| v.vector());
+        fields.finish();
+        let last = path.last().copied();
+        let next = time.and_then(|time| next_place(&time, offset?, last));
+        complete &= next.is_some();
+        path.extend(next);
+    }
+    complete.then_some(path)
+}
+
+/// A place that can be reached from the last.
+fn next_place<const D: usize>(
+    time: &Item<'_>,
+    offset: [f64; D],
+    last: Option<Waypoint<D>>,
+) -> Option<Waypoint<D>> {
+    let next = Waypoint {
+        time: time.number()?,
+        offset,
+    };
+    let Some(last) = last else {
+        return Some(next);
+    };
+    let seconds = next.time - last.time;
+    if seconds <= 0.0 {
+        let message = format!("{} s does not come after {} s", next.time, last.time);
+        return time.fail(message, "list places in the order of their times");
+    }
+    let way = (0..D).map(|a| (offset[a] - last.offset[a]).abs());
+    if way.fold(0.0, f64::max) > MAX_SPEED * seconds {
+        let message = format!("faster than {MAX_SPEED:e} m/s on the way here");
+        return time.fail(message, "times are in seconds, offsets in metres");
+    }
+    Some(next)
 }

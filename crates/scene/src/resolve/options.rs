@@ -30,14 +30,23 @@ enum Kind {
     Apic,
 }
 
+/// What the liquid of a scene does.
+#[derive(Clone, Copy)]
+pub(crate) struct Uses {
+    /// Whether any wall lets liquid go.
+    pub(crate) separation: bool,
+    /// Whether any liquid is viscous.
+    pub(crate) viscosity: bool,
+}
+
 /// The fields of a table of settings, if it is there.
-fn section<'a>(top: &mut Fields<'a>, name: &'static str) -> Option<Fields<'a>> {
+pub(super) fn section<'a>(top: &mut Fields<'a>, name: &'static str) -> Option<Fields<'a>> {
     top.get(name)?
         .fields(&format!("a table of settings, [{name}]"))
 }
 
 /// Reads a setting, or gives its default.
-fn or<'a, T>(
+pub(super) fn or<'a, T>(
     fields: &mut Fields<'a>,
     key: &'static str,
     default: T,
@@ -50,18 +59,28 @@ fn or<'a, T>(
 }
 
 /// Tells that a setting has no effect beside another.
-fn unused(item: Option<Item<'_>>, only: &str, sink: &Sink) {
+pub(super) fn unused(item: Option<Item<'_>>, only: &str, sink: &Sink) {
     if let Some(item) = item {
         let message = format!("has no effect: only {only} uses it");
         sink.push(Diagnostic::warning(item.key_origin(), item.key(), message));
     }
 }
 
-/// Reads `[simulation]` and `[pressure]`; `separating` says whether any wall lets liquid go.
-pub(crate) fn scheme(top: &mut Fields<'_>, separating: bool, sink: &Sink) -> Scheme {
-    let mut scheme = Scheme::default();
+/// Reads `[simulation]` and `[pressure]`.
+pub(crate) fn scheme(top: &mut Fields<'_>, uses: Uses, sink: &Sink) -> Scheme {
+    // FLIP keeps on particles what is finer than the grid, and viscosity acts on the grid alone:
+    // thick liquid would go on trembling. APIC keeps nothing that the grid does not see.
+    let usual = if uses.viscosity {
+        Transfer::Apic
+    } else {
+        Scheme::default().transfer
+    };
+    let mut scheme = Scheme {
+        transfer: usual,
+        ..Scheme::default()
+    };
     if let Some(mut fields) = section(top, "simulation") {
-        scheme.transfer = transfer(&mut fields, sink);
+        scheme.transfer = transfer(&mut fields, usual, sink);
         scheme.surface = or(&mut fields, "surface", scheme.surface, |v| {
             v.choice(&SURFACES, &[])
         });
@@ -75,17 +94,20 @@ pub(crate) fn scheme(top: &mut Fields<'_>, separating: bool, sink: &Sink) -> Sch
         fields.finish();
     }
     if let Some(mut fields) = section(top, "pressure") {
-        scheme.pressure = pressure(&mut fields, separating, sink);
+        scheme.pressure = pressure(&mut fields, uses.separation, sink);
         fields.finish();
     }
     scheme
 }
 
-fn transfer(fields: &mut Fields<'_>, sink: &Sink) -> Transfer {
-    let kind = or(fields, "transfer", Kind::Flip, |v| {
-        v.choice(&TRANSFERS, &[])
-    });
+fn transfer(fields: &mut Fields<'_>, usual: Transfer, sink: &Sink) -> Transfer {
+    let kind = fields.get("transfer").map(|v| v.choice(&TRANSFERS, &[]));
     let blend = fields.get("pic-blend");
+    // Whoever says how much PIC there is to be in FLIP means FLIP.
+    if kind.is_none() && blend.is_none() {
+        return usual;
+    }
+    let kind = kind.flatten().unwrap_or(Kind::Flip);
     if kind != Kind::Flip {
         unused(blend, "transfer \"flip\"", sink);
         return if kind == Kind::Pic {

@@ -42,9 +42,10 @@ pub(crate) fn check<const D: usize>(
         volume += survey.judge(liquid, &liquid.what.shape, "liquid", sink);
     }
     for source in &entries.sources {
-        let filled = survey.judge(source, &source.what.shape, "source", sink);
+        let shape = survey.typical(&source.what);
+        let filled = survey.judge(source, &shape, "source", sink);
         let time = (source.what.end.min(duration) - source.what.start).max(0.0);
-        volume += filled + survey.flux(&source.what) * time;
+        volume += filled + survey.flux(&shape, source.what.velocity) * time;
     }
     for drain in &entries.drains {
         survey.outside(drain, &drain.what.shape, "drain", sink);
@@ -90,9 +91,25 @@ impl<const D: usize> Survey<'_, D> {
         (0..D).all(|a| min[a] < max[a]).then_some([min, max])
     }
 
+    /// A source's shape where it is first within the domain; at its start if it never is.
+    fn typical(&self, source: &Source<D>) -> Shape<D> {
+        let at = |offset: [f64; D]| Shape::Translate {
+            shape: Box::new(source.shape.clone()),
+            by: offset,
+        };
+        let stops = source.path.iter().map(|place| at(place.offset));
+        let Some(first) = source.path.first() else {
+            return source.shape.clone();
+        };
+        stops
+            .into_iter()
+            .find(|shape| self.region(shape).is_some())
+            .unwrap_or_else(|| at(first.offset))
+    }
+
     /// The volume that enters per second, at most: through the faces of the source's box.
-    fn flux(&self, source: &Source<D>) -> f64 {
-        let Some([min, max]) = self.region(&source.shape) else {
+    fn flux(&self, shape: &Shape<D>, velocity: [f64; D]) -> f64 {
+        let Some([min, max]) = self.region(shape) else {
             return 0.0;
         };
         let through = |a: usize| {
@@ -100,7 +117,7 @@ impl<const D: usize> Survey<'_, D> {
                 .filter(|&b| b != a)
                 .map(|b| max[b] - min[b])
                 .product();
-            source.velocity[a].abs() * face
+            velocity[a].abs() * face
         };
         (0..D).map(through).sum()
     }

@@ -2,7 +2,7 @@
 //!
 //! Positions are whole multiples of `dx/65536` from the grid's origin, so they are off by
 //! at most `dx/131072`. Velocities are `f32` with 15 bits of mantissa: off by at most one
-//! part in 65536. Ids are exact. Particles come in the order of their cells, so differences
+//! part in 65536. Ids are exact, and so are viscosities where particles have their own. Particles come in the order of their cells, so differences
 //! from one to the next are small; these are split into planes of equal bytes, which
 //! compress well.
 
@@ -16,7 +16,7 @@ use super::error::Damage;
 pub(crate) const KIND: Kind = Kind {
     name: "plash frame cache",
     magic: *b"PLASHFRM",
-    version: 1,
+    version: 2,
 };
 
 /// Steps of the position lattice per cell.
@@ -35,6 +35,8 @@ pub struct CacheMeta {
     pub dimension: u8,
     /// Number of particles.
     pub particles: u64,
+    /// Whether particles carry viscosities.
+    pub viscosity: bool,
     /// Cells along each axis.
     pub cells: Vec<u64>,
     /// Cell side, m.
@@ -54,6 +56,8 @@ pub struct FrameData {
     pub velocities: Vec<[f32; 3]>,
     /// The particles' lasting numbers.
     pub ids: Vec<u64>,
+    /// Viscosities, Pa·s; empty if all liquid has the same.
+    pub viscosities: Vec<f32>,
 }
 
 /// The bytes of the cache of what `view` shows.
@@ -74,11 +78,12 @@ fn encode<const D: usize>(
         step: state.step,
         dimension: D as u8,
         particles: particles.len() as u64,
+        viscosity: !particles.viscosity.is_empty(),
         cells: grid.cells().map(|n| n as u64).to_vec(),
         dx: grid.dx(),
         origin: grid.origin().to_vec(),
     };
-    let mut raw = Vec::with_capacity(particles.len() * (8 * D + 8));
+    let mut raw = Vec::with_capacity(particles.len() * (8 * D + 12));
     for a in 0..D {
         let scale = STEPS_PER_CELL / grid.dx();
         let steps = particles
@@ -103,6 +108,8 @@ fn encode<const D: usize>(
         ((difference << 1) ^ (difference >> 63)) as u64
     });
     push_planes::<8>(&mut raw, ids.map(u64::to_le_bytes));
+    let viscosities = particles.viscosity.iter();
+    push_planes::<4>(&mut raw, viscosities.map(|mu| mu.to_le_bytes()));
     container::encode(KIND, &meta, &raw)
 }
 
@@ -168,7 +175,8 @@ pub fn decode_cache(file: &[u8]) -> Result<FrameData, Damage> {
     }
     // Sizes are checked against the bytes that are there before anything is allocated.
     let count = usize::try_from(meta.particles).ok();
-    let expected = count.and_then(|n| n.checked_mul(8 * dimension + 8));
+    let each = 8 * dimension + 8 + if meta.viscosity { 4 } else { 0 };
+    let expected = count.and_then(|n| n.checked_mul(each));
     let Some(count) = count.filter(|_| expected == Some(raw.len())) else {
         return Err(Damage::malformed(format!(
             "{} particles in {} bytes",
@@ -200,12 +208,17 @@ pub fn decode_cache(file: &[u8]) -> Result<FrameData, Damage> {
             id
         })
         .collect();
+    let viscous = if meta.viscosity { count } else { 0 };
+    let viscosities = planes::<4>(&mut blocks, viscous)?
+        .map(f32::from_le_bytes)
+        .collect();
     blocks.finish()?;
     Ok(FrameData {
         meta,
         positions,
         velocities,
         ids,
+        viscosities,
     })
 }
 
@@ -219,6 +232,7 @@ mod tests {
         assert_eq!(frame.meta.frame, 12);
         assert_eq!(frame.meta.time, state.time);
         assert_eq!(frame.ids, state.particles.id);
+        assert_eq!(frame.viscosities, state.particles.viscosity);
         let dx = setup.grid.dx();
         for i in 0..state.particles.len() {
             for a in 0..D {
@@ -247,6 +261,14 @@ mod tests {
     fn round_trip_is_close_3d() {
         let setup = samples::setup3();
         let state = samples::state3(&setup, 500, true);
+        let file = encode_cache(View::D3(&setup, &state), 12).unwrap();
+        round_trip_is_close(&setup, &state, &file);
+    }
+
+    #[test]
+    fn viscosities_are_kept_exactly() {
+        let setup = samples::setup3();
+        let state = samples::viscous(samples::state3(&setup, 500, true));
         let file = encode_cache(View::D3(&setup, &state), 12).unwrap();
         round_trip_is_close(&setup, &state, &file);
     }
@@ -282,6 +304,7 @@ mod tests {
             step: 0,
             dimension: 2,
             particles: 1,
+            viscosity: false,
             cells: vec![1, 1],
             dx: 1.0,
             origin: vec![0.0; 2],
@@ -300,6 +323,13 @@ mod tests {
         assert!(
             decodes(&CacheMeta {
                 particles: 2,
+                ..good.clone()
+            })
+            .is_err()
+        );
+        assert!(
+            decodes(&CacheMeta {
+                viscosity: true,
                 ..good.clone()
             })
             .is_err()

@@ -12,7 +12,7 @@ use crate::AnySetup;
 pub(crate) const KIND: Kind = Kind {
     name: "plash checkpoint",
     magic: *b"PLASHCKP",
-    version: 2,
+    version: 3,
 };
 
 /// What a checkpoint says about itself.
@@ -36,6 +36,8 @@ pub struct CheckpointMeta {
     pub particles: u64,
     /// Whether particles carry velocity gradients.
     pub affine: bool,
+    /// Whether particles carry viscosities.
+    pub viscosity: bool,
     /// The id the next new particle gets.
     pub next_id: u64,
     /// Volume that should be there.
@@ -95,6 +97,7 @@ fn encode<const D: usize>(
         position,
         velocity,
         affine,
+        viscosity,
         id,
     } = particles;
     let meta = CheckpointMeta {
@@ -107,14 +110,16 @@ fn encode<const D: usize>(
         time: *time,
         particles: particles.len() as u64,
         affine: !affine.is_empty(),
+        viscosity: !viscosity.is_empty(),
         next_id: *next_id,
         volume_expected: *volume_expected,
     };
     let cells: usize = grid.cells().iter().product();
-    let mut raw = Vec::with_capacity(8 * position.len() * (2 * D + D * D + 1) + 9 * cells);
+    let mut raw = Vec::with_capacity(8 * position.len() * (2 * D + D * D + 2) + 9 * cells);
     raw.extend_from_slice(bytemuck::cast_slice(position.as_flattened()));
     raw.extend_from_slice(bytemuck::cast_slice(velocity.as_flattened()));
     raw.extend_from_slice(bytemuck::cast_slice(affine.as_flattened().as_flattened()));
+    raw.extend_from_slice(bytemuck::cast_slice(viscosity));
     raw.extend_from_slice(bytemuck::cast_slice(id));
     // Ghosts are always zero between steps.
     for (_, values) in pressure.rows() {
@@ -175,8 +180,15 @@ fn decode<const D: usize>(
         position: blocks.values(count)?,
         velocity: blocks.values(count)?,
         affine: blocks.values(if meta.affine { count } else { 0 })?,
+        viscosity: blocks.values(if meta.viscosity { count } else { 0 })?,
         id: blocks.values(count)?,
     };
+    let mut viscosities = state.particles.viscosity.iter();
+    if viscosities.any(|mu| !mu.is_finite() || *mu < 0.0) {
+        return Err(Damage::malformed(
+            "a viscosity that is not zero or a positive number",
+        ));
+    }
     let layout = *state.pressure.layout();
     for row in layout.rows(cells) {
         let values = blocks.values::<f64>(cells[0])?;
@@ -233,6 +245,26 @@ mod tests {
         let setup = samples::setup3();
         let state = samples::state3(&setup, 200, true);
         round_trip_is_bit_exact(AnySetup::D3(setup), AnyState::D3(state));
+    }
+
+    #[test]
+    fn round_trip_is_bit_exact_with_viscosities() {
+        let setup = samples::setup3();
+        let state = samples::viscous(samples::state3(&setup, 200, true));
+        round_trip_is_bit_exact(AnySetup::D3(setup), AnyState::D3(state));
+    }
+
+    #[test]
+    fn a_viscosity_below_zero_is_refused() {
+        let setup = samples::setup2();
+        for bad in [-1.0, f32::NAN] {
+            let mut state = samples::viscous(samples::state2(&setup, 9, false));
+            state.particles.viscosity[4] = bad;
+            let file = file(&AnySetup::D2(setup.clone()), &AnyState::D2(state));
+            let checkpoint = Checkpoint::parse(&file).unwrap();
+            let error = checkpoint.state(&AnySetup::D2(setup.clone())).unwrap_err();
+            assert!(error.to_string().contains("viscosity"), "{error}");
+        }
     }
 
     #[test]

@@ -5,22 +5,20 @@ use serde::Serialize;
 use super::any::{View, both};
 use super::error::Damage;
 
-/// The bytes of a PLY file of the particles: `x y z vx vy vz` as `float` and `id` as `uint`
-/// (the low 32 bits: PLY knows no longer integers). In 2D, `z` and `vz` are 0. A value that
-/// is not a finite `float` is an error.
+/// The bytes of a PLY file of the particles: `x y z vx vy vz` as `float`, `viscosity` as
+/// `float` where particles have their own, and `id` as `uint` (the low 32 bits: PLY knows no
+/// longer integers). In 2D, `z` and `vz` are 0. A value that is not a finite `float` is an error.
 pub fn encode_particles_ply(view: View<'_>, frame: u64) -> Result<Vec<u8>, Damage> {
     both!(view, |_, state| {
         let particles = &state.particles;
-        let mut file = header(particles.len(), frame, state.time).into_bytes();
-        file.reserve(particles.len() * 28);
+        let viscous = !particles.viscosity.is_empty();
+        let mut file = header(particles.len(), viscous, frame, state.time).into_bytes();
+        file.reserve(particles.len() * 32);
         let mut finite = true;
-        for ((x, v), id) in particles
-            .position
-            .iter()
-            .zip(&particles.velocity)
-            .zip(&particles.id)
-        {
-            for value in xyz(x).into_iter().chain(xyz(v)) {
+        let each = particles.position.iter().zip(&particles.velocity);
+        for (i, ((x, v), id)) in each.zip(&particles.id).enumerate() {
+            let viscosity = particles.viscosity.get(i).copied();
+            for value in xyz(x).into_iter().chain(xyz(v)).chain(viscosity) {
                 finite &= value.is_finite();
                 file.extend_from_slice(&value.to_le_bytes());
             }
@@ -30,7 +28,7 @@ pub fn encode_particles_ply(view: View<'_>, frame: u64) -> Result<Vec<u8>, Damag
             Ok(file)
         } else {
             Err(Damage::malformed(
-                "a particle's position or velocity is not a finite number",
+                "a particle's position, velocity or viscosity is not a finite number",
             ))
         }
     })
@@ -40,12 +38,16 @@ fn xyz<const D: usize>(vector: &[f64; D]) -> [f32; 3] {
     std::array::from_fn(|a| vector.get(a).map_or(0.0, |&value| value as f32))
 }
 
-fn header(count: usize, frame: u64, time: f64) -> String {
+fn header(count: usize, viscous: bool, frame: u64, time: f64) -> String {
     let mut text = format!(
         "ply\nformat binary_little_endian 1.0\ncomment plash particles, metres and seconds\n\
          comment frame {frame} time {time:?}\nelement vertex {count}\n"
     );
-    for name in ["x", "y", "z", "vx", "vy", "vz"] {
+    let viscosity = viscous.then_some("viscosity");
+    for name in ["x", "y", "z", "vx", "vy", "vz"]
+        .into_iter()
+        .chain(viscosity)
+    {
         text.push_str(&format!("property float {name}\n"));
     }
     text.push_str("property uint id\nend_header\n");
@@ -184,6 +186,18 @@ mod tests {
         assert_eq!(float(28), state.particles.position[1][0] as f32);
         assert_eq!(float(28 + 20), state.particles.velocity[1][2] as f32);
         assert_eq!(body[52..56], (state.particles.id[1] as u32).to_le_bytes());
+    }
+
+    #[test]
+    fn viscosities_follow_velocities_where_particles_have_them() {
+        let setup = samples::setup2();
+        let state = samples::viscous(samples::state2(&setup, 20, false));
+        let file = encode_particles_ply(View::D2(&setup, &state), 7).unwrap();
+        let properties = &ply_info(&file).unwrap().elements[0].properties;
+        assert_eq!(properties[5..], ["vz", "viscosity", "id"]);
+        let body = &file[file.len() - 20 * 32..];
+        let mu = state.particles.viscosity[3];
+        assert_eq!(body[3 * 32 + 24..3 * 32 + 28], mu.to_le_bytes());
     }
 
     #[test]

@@ -67,3 +67,10 @@ fn state<const D: usize>(setup: &Setup<D>, count: u64, affine: bool) -> State<D>
     }
     state
 }
+
+/// The same with a viscosity for every particle.
+pub(crate) fn viscous<const D: usize>(mut state: State<D>) -> State<D> {
+    let ids = state.particles.id.iter();
+    state.particles.viscosity = ids.map(|id| 0.5 + (id % 17) as f32).collect();
+    state
+}

@@ -119,6 +119,15 @@ impl Write for HashText {
 fn settings<const D: usize>(setup: &Setup<D>) -> Value {
     let scheme = &setup.scheme;
     let pressure = &scheme.pressure;
+    let viscosity = setup.is_viscous().then(|| {
+        let viscosity = &scheme.viscosity;
+        json!({
+            "method": viscosity.method.as_str(),
+            "smoother": viscosity.smoother.as_str(),
+            "tolerance": viscosity.tolerance,
+            "max_iterations": viscosity.max_iterations,
+        })
+    });
     json!({
         "gravity": setup.gravity.to_vec(),
         "density": setup.density,
@@ -129,6 +138,7 @@ fn settings<const D: usize>(setup: &Setup<D>) -> Value {
             "tolerance": pressure.tolerance,
             "max_iterations": pressure.max_iterations,
         },
+        "viscosity": viscosity,
         "cfl": scheme.cfl,
         "seed": scheme.seed,
         "reseed": scheme.reseed,

@@ -29,6 +29,24 @@ fps = 30
 box = { min = [0, 0, 0], max = [0.4, 0.7, 0.5] }
 ";
 
+/// Two liquids of which one is thick and one graded, and a source that moves, in a flat box.
+pub const THICK: &str = "
+size = [1, 1]
+resolution = 16
+frames = 4
+fps = 30
+[[liquid]]
+box = { min = [0, 0], max = [0.4, 0.7] }
+viscosity = 30
+[[liquid]]
+sphere = { center = [0.75, 0.3], radius = 0.15 }
+viscosity = { axis = \"y\", from = 0.1, to = 100, scale = \"log\" }
+[[source]]
+sphere = { center = [0.6, 0.8], radius = 0.1 }
+velocity = [0, -1]
+path = [{ time = 0, offset = [0, 0] }, { time = 0.2, offset = [0.2, 0] }]
+";
+
 pub fn spec(text: &str) -> RunSpec {
     let scene = match file::parse("tiny.toml", text, &Overrides::default()) {
         Ok(scene) => scene,

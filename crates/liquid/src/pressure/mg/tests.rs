@@ -360,13 +360,10 @@ fn bits_do_not_depend_on_the_number_of_threads() {
 /// The pressure report of one step of a breaking dam.
 fn report_of(options: MgOptions) -> crate::SolveReport {
     let mut setup = tank([32; 2]);
-    setup.liquids.push(LiquidVolume {
-        shape: Shape::Box {
-            min: [0.0; 2],
-            max: [0.4, 0.7],
-        },
-        velocity: [0.0; 2],
-    });
+    setup.liquids.push(LiquidVolume::new(Shape::Box {
+        min: [0.0; 2],
+        max: [0.4, 0.7],
+    }));
     setup.scheme.pressure.method = PressureMethod::Mg(options);
     let mut simulation = crate::Simulation::new(setup);
     simulation.step(0.01, &mut ()).unwrap().pressure

@@ -1,0 +1,237 @@
+//! Viscosity: velocities even out, and liquid sticks to what it touches.
+//!
+//! The new velocity minimises what changing it costs in kinetic energy plus what its strain
+//! dissipates in the step (Batty and Bridson 2008; Aanjaneya et al. 2019, eq. 10):
+//!
+//! ```text
+//! ∫ ρ/2 |u − u*|² + Δt μ |ε(u)|²,     ε = (∇u + ∇uᵀ)/2
+//! ```
+//!
+//! over the liquid. No traction on the free surface is the natural condition of that, and
+//! nothing need be done for it: liquid that turns or moves as a whole is left alone. At walls and
+//! obstacles the liquid moves as they do, but for cells that have let go of theirs. Integrals
+//! go over the share of liquid in halves of cells, one set of shares for faces, cells and edges
+//! alike (the module `fractions`); the solver is [`plash_solve::staggered`].
+
+mod body;
+mod cells;
+mod fractions;
+#[cfg(test)]
+mod tests;
+
+use plash_grid::{Axis, CellField, FaceField, Row, axes};
+use plash_solve::staggered::{Body, Smoother, ViscousMethod, ViscousOptions, ViscousSolver};
+use plash_solve::{Outcome, SolveError, Tolerance};
+use rayon::prelude::*;
+
+use self::body::{LiquidBody, Stiffness, cells_beside};
+use self::cells::CellViscosity;
+use crate::bins::Bins;
+use crate::particles::Particles;
+use crate::pressure::Domain;
+use crate::report::ViscosityReport;
+use crate::setup::ViscosityConfig;
+
+/// The method that a failed one is followed by.
+const SAFE: ViscousMethod = ViscousMethod::PcgIc;
+
+/// What the liquid is made of.
+#[derive(Clone, Copy)]
+pub struct Material<'a, const D: usize> {
+    /// `ρ`, kg/m³.
+    pub density: f64,
+    /// `μ`.
+    pub viscosity: Thickness<'a, D>,
+}
+
+/// How viscous the liquid is.
+#[derive(Clone, Copy)]
+pub enum Thickness<'a, const D: usize> {
+    /// Everywhere the same, Pa·s.
+    Uniform(f64),
+    /// As its particles, sorted into these bins, say.
+    OfParticles(&'a Bins<D>, &'a Particles<D>),
+}
+
+/// A viscosity solver with its memory.
+pub struct Diffusion<const D: usize> {
+    config: ViscosityConfig,
+    solver: ViscousSolver<D>,
+    /// What is fallen back on, once it has been needed.
+    rescue: Option<ViscousSolver<D>>,
+    /// Where viscosity varies.
+    cells: Option<CellViscosity<D>>,
+}
+
+impl<const D: usize> Diffusion<D> {
+    /// A solver as configured.
+    pub fn new(config: ViscosityConfig) -> Self {
+        Diffusion {
+            solver: solver(config.method, config.smoother),
+            config,
+            rescue: None,
+            cells: None,
+        }
+    }
+
+    /// Lets viscosity act on `u` for `dt` seconds. `u` must be known a cell beyond the surface;
+    /// `separated` is 1 at cells that have let go of their wall. An error leaves `u` alone.
+    pub fn diffuse(
+        &mut self,
+        domain: &Domain<'_, D>,
+        material: Material<'_, D>,
+        separated: &CellField<u8, D>,
+        u: &mut FaceField<f64, D>,
+        dt: f64,
+    ) -> Result<ViscosityReport, SolveError> {
+        let Diffusion {
+            config,
+            solver: first,
+            rescue,
+            cells,
+        } = self;
+        let dx = domain.grid.dx();
+        let scale = dt / (material.density * dx * dx);
+        let stiffness = match material.viscosity {
+            Thickness::Uniform(viscosity) => Stiffness::Uniform(scale * viscosity),
+            Thickness::OfParticles(bins, particles) => {
+                let viscosity = cells.get_or_insert_with(|| CellViscosity::new(domain.grid));
+                viscosity.update(domain.grid, domain.runs, bins, particles);
+                Stiffness::Varied { viscosity, scale }
+            }
+        };
+        let body = LiquidBody {
+            domain,
+            stiffness,
+            separated,
+        };
+        let solved = attempt(first, &body, config, u);
+        let good = solved.as_ref().is_ok_and(Outcome::converged);
+        if good || config.method == SAFE {
+            return Ok(take(&body, first, config.method, &solved?, config, u));
+        }
+        let second = rescue.get_or_insert_with(|| solver(SAFE, config.smoother));
+        let outcome = attempt(second, &body, config, u)?;
+        let mut report = take(&body, second, SAFE, &outcome, config, u);
+        if outcome.converged() {
+            report.status = "fallback";
+        }
+        report.iterations += solved.map_or(0, |outcome| outcome.iterations);
+        Ok(report)
+    }
+}
+
+fn solver<const D: usize>(method: ViscousMethod, smoother: Smoother) -> ViscousSolver<D> {
+    ViscousSolver::new(ViscousOptions { method, smoother })
+}
+
+/// One try by one solver.
+fn attempt<const D: usize>(
+    solver: &mut ViscousSolver<D>,
+    body: &LiquidBody<'_, D>,
+    config: &ViscosityConfig,
+    u: &FaceField<f64, D>,
+) -> Result<Outcome, SolveError> {
+    let layout = *body.domain.grid.layout();
+    let walls = body.domain.solids.velocity();
+    solver.assemble(body);
+    solver.load(|axis, face| {
+        let field = if body.is_held(axis, face) { walls } else { u };
+        field.slice(axis)[layout.index(face)]
+    });
+    solver.solve(&Tolerance {
+        relative: config.tolerance,
+        max_iterations: config.max_iterations,
+        ..Tolerance::default()
+    })
+}
+
+/// Takes over a solution and reports it.
+fn take<const D: usize>(
+    body: &LiquidBody<'_, D>,
+    solver: &ViscousSolver<D>,
+    method: ViscousMethod,
+    outcome: &Outcome,
+    config: &ViscosityConfig,
+    u: &mut FaceField<f64, D>,
+) -> ViscosityReport {
+    let largest = largest_speed(body, solver, u);
+    write(body, solver, u);
+    let smooths = method == ViscousMethod::Mgpcg;
+    ViscosityReport {
+        method: method.as_str(),
+        smoother: smooths.then(|| config.smoother.as_str()),
+        iterations: outcome.iterations,
+        residual: if largest > 0.0 {
+            outcome.residual / largest
+        } else {
+            0.0
+        },
+        status: outcome.status.as_str(),
+        unknowns: solver.unknowns(),
+    }
+}
+
+/// The largest velocity at a free face.
+fn largest_speed<const D: usize>(
+    body: &LiquidBody<'_, D>,
+    solver: &ViscousSolver<D>,
+    u: &FaceField<f64, D>,
+) -> f64 {
+    let Domain { grid, runs, .. } = *body.domain;
+    let largest = |axis: Axis| {
+        let length = grid.face_extent(axis)[0];
+        let rows: Vec<_> = grid.layout().rows(grid.face_extent(axis)).collect();
+        let of_row = |row: &Row<D>| {
+            let faces = runs.in_row(*row).iter().flat_map(|r| r.range(length));
+            let free = faces.filter(|&i| solver.value(axis.0, row.point(i)).is_some());
+            free.fold(0.0, |m: f64, i| m.max(u.slice(axis.0)[row.start + i].abs()))
+        };
+        rows.par_iter()
+            .with_min_len(64)
+            .map(of_row)
+            .reduce(|| 0.0, f64::max)
+    };
+    axes::<D>().map(largest).fold(0.0, f64::max)
+}
+
+/// Writes the solution to `u`. A face that is open in part but whose middle is in an obstacle is
+/// held, and no unknown; the liquid that passes it is less than half a cell from the obstacle
+/// and is slowed down as by a wall at that distance, `u ← u_s + (u − u_s)/(1 + 4κ)`. If nothing
+/// were done there, gravity would speed it up for ever.
+fn write<const D: usize>(
+    body: &LiquidBody<'_, D>,
+    solver: &ViscousSolver<D>,
+    u: &mut FaceField<f64, D>,
+) {
+    let Domain { runs, solids, .. } = *body.domain;
+    for axis in axes::<D>() {
+        let open = solids.open().along(axis);
+        let walls = solids.velocity().along(axis);
+        let a = axis.0;
+        u.along_mut(axis).for_each_row(|row, values| {
+            let (open, walls) = (open.row(row), walls.row(row));
+            let length = values.len();
+            for i in runs.in_row(row).iter().flat_map(|r| r.range(length)) {
+                let face = row.point(i);
+                if let Some(value) = solver.value(a, face) {
+                    values[i] = value;
+                } else if open[i] > 0.0 && body.is_held(a, face) {
+                    let drag = drag_at(body, a, face);
+                    values[i] = walls[i] + (values[i] - walls[i]) / (1.0 + drag);
+                }
+            }
+        });
+    }
+}
+
+/// `4κ` at a face that is held, and nothing where the liquid beside it has let go.
+fn drag_at<const D: usize>(body: &LiquidBody<'_, D>, axis: usize, face: [i32; D]) -> f64 {
+    let beside = || cells_beside(body.domain.grid, axis, face);
+    if beside().any(|cell| body.lets_go(cell)) {
+        return 0.0;
+    }
+    4.0 * beside()
+        .map(|cell| body.stiffness(cell))
+        .fold(0.0, f64::max)
+}

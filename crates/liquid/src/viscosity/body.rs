@@ -1,0 +1,173 @@
+//! The liquid as the viscous solver sees it.
+
+use plash_grid::{Axis, Cell, CellField, Face, Grid, Side};
+use plash_solve::staggered::{Body, Fill};
+
+use super::cells::CellViscosity;
+use super::fractions::{AROUND, octants};
+use crate::pressure::Domain;
+
+/// The stiffness `κ = μ Δt / (ρ Δx²)` of the liquid.
+#[derive(Clone, Copy)]
+pub(super) enum Stiffness<'a, const D: usize> {
+    /// The same everywhere.
+    Uniform(f64),
+    /// By cell.
+    Varied {
+        /// `μ`.
+        viscosity: &'a CellViscosity<D>,
+        /// `Δt / (ρ Δx²)`.
+        scale: f64,
+    },
+}
+
+/// Liquid below `φ`, which is to be extended into solids: where liquid touches a wall there must
+/// be no gap in between. Cells that are far from all runs must have a `φ` above zero.
+pub(super) struct LiquidBody<'a, const D: usize> {
+    pub(super) domain: &'a Domain<'a, D>,
+    pub(super) stiffness: Stiffness<'a, D>,
+    /// 1 at cells that have let go of their wall.
+    pub(super) separated: &'a CellField<u8, D>,
+}
+
+impl<const D: usize> LiquidBody<'_, D> {
+    fn index(&self, cell: [i32; D]) -> usize {
+        self.domain.grid.layout().index(cell)
+    }
+
+    /// Whether a face is held by an obstacle or a side of the domain, or lies beyond one.
+    pub(super) fn is_held(&self, axis: usize, face: [i32; D]) -> bool {
+        let cells = self.domain.grid.cells();
+        let beyond = (0..D).any(|a| {
+            let last = cells[a] as i32 - i32::from(a != axis);
+            face[a] < 0 || face[a] > last
+        });
+        beyond
+            || self.closed_side(axis, face)
+            || self.is_near_obstacle(on_grid(self.domain.grid, face))
+                && self.distance(axis, face) <= 0.0
+    }
+
+    /// Whether a face is part of a closed side of the domain.
+    fn closed_side(&self, axis: usize, face: [i32; D]) -> bool {
+        let last = self.domain.grid.cells()[axis] as i32;
+        (face[axis] == 0 && !self.is_open(axis, 0))
+            || (face[axis] == last && !self.is_open(axis, 1))
+    }
+}
+
+impl<const D: usize> Body<D> for LiquidBody<'_, D> {
+    fn cells(&self) -> [usize; D] {
+        self.domain.grid.cells()
+    }
+
+    fn fill(&self, cell: [i32; D]) -> Fill {
+        let phi = self.domain.phi.as_slice();
+        let around = indices_around(self.domain.grid, cell);
+        let around = &around[..3usize.pow(D as u32)];
+        let liquid = phi[self.index(cell)] < 0.0;
+        if around.iter().all(|&i| (phi[i] < 0.0) == liquid) {
+            return if liquid { Fill::Full } else { Fill::Empty };
+        }
+        let mut values = [0.0; AROUND];
+        for (value, &index) in values.iter_mut().zip(around) {
+            *value = phi[index];
+        }
+        let shares = octants::<D>(values);
+        let shares = &shares[..1 << D];
+        if shares.iter().all(|&s| s <= 0.0) {
+            Fill::Empty
+        } else if shares.iter().all(|&s| s >= 1.0) {
+            Fill::Full
+        } else {
+            let mut part = [0.0; 8];
+            part[..1 << D].copy_from_slice(shares);
+            Fill::Part(part)
+        }
+    }
+
+    fn uniform_stiffness(&self) -> Option<f64> {
+        match self.stiffness {
+            Stiffness::Uniform(value) => Some(value),
+            Stiffness::Varied { .. } => None,
+        }
+    }
+
+    fn stiffness(&self, cell: [i32; D]) -> f64 {
+        match self.stiffness {
+            Stiffness::Uniform(value) => value,
+            Stiffness::Varied { viscosity, scale } => scale * viscosity.at(self.index(cell)),
+        }
+    }
+
+    fn is_open(&self, axis: usize, side: usize) -> bool {
+        self.domain.solids.is_open(Axis(axis), Side::BOTH[side])
+    }
+
+    fn is_near_obstacle(&self, cell: [i32; D]) -> bool {
+        // A distance changes by no more than the way: from the low node to the far corner of a
+        // cell two away it is three diagonals at most.
+        let reach = 3.0 * (D as f64).sqrt() * self.domain.grid.dx();
+        let solids = self.domain.solids;
+        solids.has_obstacles() && solids.phi().as_slice()[self.index(cell)] < reach
+    }
+
+    fn distance(&self, axis: usize, face: [i32; D]) -> f64 {
+        let face = Face {
+            axis: Axis(axis),
+            at: face,
+        };
+        let phi = self.domain.solids.phi();
+        let sum: f64 = face.nodes().map(|node| phi[node]).sum();
+        sum / ((1 << (D - 1)) as f64 * self.domain.grid.dx())
+    }
+
+    fn lets_go(&self, cell: [i32; D]) -> bool {
+        self.separated.as_slice()[self.index(cell)] != 0
+    }
+}
+
+/// The nearest cell of the grid.
+fn on_grid<const D: usize>(grid: &Grid<D>, at: [i32; D]) -> [i32; D] {
+    std::array::from_fn(|a| at[a].clamp(0, grid.cells()[a] as i32 - 1))
+}
+
+/// Memory indices of the `3^D` cells around a cell, x fastest. Beyond a side of the domain the
+/// liquid goes on as if mirrored.
+fn indices_around<const D: usize>(grid: &Grid<D>, cell: [i32; D]) -> [usize; AROUND] {
+    let strides = grid.layout().strides();
+    let center = grid.layout().index(cell);
+    let mut shifts = [[0isize; 3]; D];
+    for a in 0..D {
+        let stride = strides[a] as isize;
+        let last = grid.cells()[a] as i32 - 1;
+        shifts[a] = [
+            if cell[a] > 0 { -stride } else { 0 },
+            0,
+            if cell[a] < last { stride } else { 0 },
+        ];
+    }
+    let mut indices = [center; AROUND];
+    for (n, index) in indices.iter_mut().enumerate().take(3usize.pow(D as u32)) {
+        let mut rest = n;
+        for along in &shifts {
+            *index = index.wrapping_add_signed(along[rest % 3]);
+            rest /= 3;
+        }
+    }
+    indices
+}
+
+/// The cells on both sides of a face that lie on the grid.
+pub(super) fn cells_beside<const D: usize>(
+    grid: &Grid<D>,
+    axis: usize,
+    face: [i32; D],
+) -> impl Iterator<Item = [i32; D]> {
+    let face = Face {
+        axis: Axis(axis),
+        at: face,
+    };
+    let on_grid = move |cell: &Cell<D>| grid.contains(*cell);
+    face.cells().into_iter().filter(on_grid).map(|cell| cell.0)
+}

@@ -1,0 +1,305 @@
+//! The liquid as the solver sees it, and what viscosity does to it.
+
+use plash_grid::{Axis, Cell, CellField, FaceField, Grid, Runs, axes};
+use plash_solve::staggered::{Body, Fill};
+
+use super::body::{LiquidBody, Stiffness};
+use super::{Diffusion, Material, Thickness};
+use crate::pressure::Domain;
+use crate::setup::{Setup, Solid, ViscosityConfig};
+use crate::shape::Shape;
+use crate::solids::Solids;
+
+/// A liquid in a unit box by its φ, with solids.
+struct Sample<const D: usize> {
+    grid: Grid<D>,
+    runs: Runs<D>,
+    solids: Solids<D>,
+    phi: CellField<f64, D>,
+    separated: CellField<u8, D>,
+}
+
+impl<const D: usize> Sample<D> {
+    fn new(n: usize, solid: Option<Shape<D>>, phi: impl Fn([f64; D]) -> f64) -> Self {
+        let grid = Grid::new([n; D], 1.0 / n as f64, [0.0; D]).unwrap();
+        let mut setup = Setup::new(grid);
+        setup.solids.extend(solid.map(Solid::new));
+        let mut field = CellField::<f64, D>::new(&grid);
+        for cell in grid.all_cells() {
+            field[cell] = phi(cell.center(&grid));
+        }
+        let runs = Runs::all(grid.layout());
+        let solids = Solids::new(&setup);
+        crate::surface::extend_into_solids(&grid, &runs, &solids, &mut field);
+        Sample {
+            runs,
+            solids,
+            phi: field,
+            separated: CellField::new(&grid),
+            grid,
+        }
+    }
+
+    fn domain(&self) -> Domain<'_, D> {
+        Domain {
+            grid: &self.grid,
+            runs: &self.runs,
+            solids: &self.solids,
+            phi: &self.phi,
+        }
+    }
+
+    fn body<T>(&self, look: impl Fn(&LiquidBody<'_, D>) -> T) -> T {
+        look(&LiquidBody {
+            domain: &self.domain(),
+            stiffness: Stiffness::Uniform(1.0),
+            separated: &self.separated,
+        })
+    }
+
+    /// The share of a cell that is liquid.
+    fn share(&self, cell: Cell<D>) -> f64 {
+        self.body(|body| match body.fill(cell.0) {
+            Fill::Empty => 0.0,
+            Fill::Full => 1.0,
+            Fill::Part(octants) => {
+                let sum: f32 = octants[..1 << D].iter().sum();
+                f64::from(sum) / (1 << D) as f64
+            }
+        })
+    }
+
+    fn at_faces(&self, f: impl Fn([f64; D]) -> [f64; D]) -> FaceField<f64, D> {
+        let mut u = FaceField::new(&self.grid);
+        for axis in axes::<D>() {
+            for face in self.grid.faces(axis) {
+                u[face] = f(face.position(&self.grid))[axis.0];
+            }
+        }
+        u
+    }
+
+    /// Lets a viscosity of `nu` act on `u` for a second, solved well.
+    fn diffuse(&self, nu: f64, u: &mut FaceField<f64, D>) {
+        let mut diffusion = Diffusion::new(ViscosityConfig {
+            tolerance: 1e-9,
+            max_iterations: 10_000,
+            ..ViscosityConfig::default()
+        });
+        let material = Material {
+            density: 1.0,
+            viscosity: Thickness::Uniform(nu),
+        };
+        let report = diffusion.diffuse(&self.domain(), material, &self.separated, u, 1.0);
+        assert_eq!(report.unwrap().status, "converged");
+    }
+}
+
+fn ball<const D: usize>(x: [f64; D], radius: f64) -> f64 {
+    x.iter().map(|x| (x - 0.5) * (x - 0.5)).sum::<f64>().sqrt() - radius
+}
+
+fn the_volume_of_a_ball_converges_at_second_order<const D: usize>(sizes: [usize; 3]) {
+    let pi = std::f64::consts::PI;
+    let radius: f64 = 0.313;
+    let exact = if D == 2 {
+        pi * radius.powi(2)
+    } else {
+        4.0 / 3.0 * pi * radius.powi(3)
+    };
+    let errors = sizes.map(|n| {
+        let sample = Sample::<D>::new(n, None, |x| ball(x, radius));
+        let sum: f64 = sample.grid.all_cells().map(|c| sample.share(c)).sum();
+        (sum * sample.grid.cell_volume() / exact - 1.0).abs()
+    });
+    for pair in errors.windows(2) {
+        assert!(pair[0] / pair[1] > 3.0, "{errors:?}");
+    }
+    assert!(errors[2] < 3e-3, "{errors:?}");
+}
+
+#[test]
+fn the_volume_of_a_ball_converges_at_second_order_2d() {
+    the_volume_of_a_ball_converges_at_second_order::<2>([16, 32, 64]);
+}
+
+#[test]
+fn the_volume_of_a_ball_converges_at_second_order_3d() {
+    the_volume_of_a_ball_converges_at_second_order::<3>([12, 24, 48]);
+}
+
+/// A level surface is where φ at cell centres says, not half a cell off.
+fn a_level_surface_is_at_its_height<const D: usize>() {
+    for height in [0.31, 0.4999, 0.5, 0.62] {
+        let sample = Sample::<D>::new(16, None, |x| x[1] - height);
+        for x in [0, 7, 15] {
+            let column = (0..16).map(|y| {
+                let mut cell = [x; D];
+                cell[1] = y;
+                sample.share(Cell(cell))
+            });
+            let found = column.sum::<f64>() / 16.0;
+            assert!((found - height).abs() < 1e-6, "{found} {height}");
+        }
+    }
+}
+
+#[test]
+fn a_level_surface_is_at_its_height_2d() {
+    a_level_surface_is_at_its_height::<2>();
+}
+
+#[test]
+fn a_level_surface_is_at_its_height_3d() {
+    a_level_surface_is_at_its_height::<3>();
+}
+
+#[test]
+fn an_obstacle_is_near_wherever_a_face_within_two_cells_is_held() {
+    let solid = Shape::Sphere {
+        center: [0.52, 0.47, 0.5],
+        radius: 0.11,
+    };
+    let sample = Sample::<3>::new(16, Some(solid), |x| x[1] - 0.5);
+    sample.body(|body| {
+        let held: Vec<[i32; 3]> = (sample.grid.faces(Axis::X))
+            .filter(|f| (1..16).contains(&f.at[0]) && body.distance(0, f.at) <= 0.0)
+            .map(|f| f.at)
+            .collect();
+        assert!(held.len() > 10);
+        let (mut near, mut far) = (0, 0);
+        for cell in sample.grid.all_cells() {
+            let close = |f: &[i32; 3]| (0..3).all(|a| (f[a] - cell.0[a]).abs() <= 2);
+            if held.iter().any(close) {
+                assert!(body.is_near_obstacle(cell.0));
+                near += 1;
+            }
+            far += usize::from(!body.is_near_obstacle(cell.0));
+        }
+        assert!(near > 100 && far > 500, "{near} {far}");
+    });
+}
+
+/// Liquid that moves as a whole does not know that it is viscous.
+fn a_free_ball_keeps_turning<const D: usize>(n: usize) {
+    let sample = Sample::<D>::new(n, None, |x| ball(x, 0.3));
+    let motion = |x: [f64; D]| {
+        let mut u = [0.3; D];
+        u[0] -= 2.0 * (x[1] - 0.5);
+        u[1] += 2.0 * (x[0] - 0.5);
+        u
+    };
+    let before = sample.at_faces(motion);
+    let mut u = before.clone();
+    sample.diffuse(10.0, &mut u);
+    for axis in axes::<D>() {
+        for face in sample.grid.faces(axis) {
+            assert!((u[face] - before[face]).abs() < 1e-6, "{face:?}");
+        }
+    }
+}
+
+#[test]
+fn a_free_ball_keeps_turning_2d() {
+    a_free_ball_keeps_turning::<2>(24);
+}
+
+#[test]
+fn a_free_ball_keeps_turning_3d() {
+    a_free_ball_keeps_turning::<3>(12);
+}
+
+/// Liquid that fills the box up to `0.5`, moving along x all alike, is stopped by the floor and
+/// the walls; where it has let go of them it is not.
+fn liquid_sticks_to_what_holds_it<const D: usize>(n: usize) {
+    let mut sample = Sample::<D>::new(n, None, |x| x[1] - 0.5);
+    let along_x = |_: [f64; D]| {
+        let mut u = [0.0; D];
+        u[0] = 1.0;
+        u
+    };
+    let middle = |sample: &Sample<D>| {
+        let mut u = sample.at_faces(along_x);
+        sample.diffuse(100.0, &mut u);
+        let mut at = [n as i32 / 2; D];
+        at[1] = n as i32 / 4;
+        u.along(Axis::X)[plash_grid::Face { axis: Axis::X, at }]
+    };
+    assert!(middle(&sample).abs() < 1e-2, "{}", middle(&sample));
+    sample.separated.as_mut_slice().fill(1);
+    assert!(middle(&sample) > 0.99, "{}", middle(&sample));
+}
+
+#[test]
+fn liquid_sticks_to_what_holds_it_2d() {
+    liquid_sticks_to_what_holds_it::<2>(16);
+}
+
+#[test]
+fn liquid_sticks_to_what_holds_it_3d() {
+    liquid_sticks_to_what_holds_it::<3>(10);
+}
+
+/// A plane wall that lies between faces holds those behind it that are open in part, too.
+#[test]
+fn faces_that_are_open_in_part_are_slowed_down_with_the_rest() {
+    let floor = Shape::Plane {
+        point: [0.0, 0.28],
+        normal: [0.0, 1.0],
+    };
+    let sample = Sample::<2>::new(16, Some(floor), |x| x[1] - 0.6);
+    let mut u = sample.at_faces(|_| [1.0, 0.0]);
+    // The floor is at 4.48 cells: the x faces at 4.5 are free, and none of their row is held.
+    let closed = Axis::X;
+    let face = |y: i32| plash_grid::Face {
+        axis: closed,
+        at: [8, y],
+    };
+    sample.diffuse(50.0, &mut u);
+    for y in 4..9 {
+        assert!(u[face(y)].abs() < 0.05, "{y}: {}", u[face(y)]);
+    }
+    let tilted = Shape::Plane {
+        point: [0.5, 0.3],
+        normal: [0.3, 1.0],
+    };
+    let sample = Sample::<2>::new(16, Some(tilted), |x| x[1] - 0.7);
+    let partly = |f: &plash_grid::Face<2>| {
+        let open = sample.solids.open()[*f];
+        let held = sample.body(|body| body.distance(f.axis.0, f.at) <= 0.0);
+        open > 0.0 && held && (1..16).contains(&f.at[0])
+    };
+    let faces: Vec<_> = sample.grid.faces(closed).filter(partly).collect();
+    assert!(!faces.is_empty());
+    for (nu, most, least) in [(50.0, 0.05, 0.0), (1e-9, 1.0, 0.999)] {
+        let mut u = sample.at_faces(|_| [1.0, 0.0]);
+        sample.diffuse(nu, &mut u);
+        for &f in &faces {
+            assert!((least..=most).contains(&u[f]), "{f:?}: {} at {nu}", u[f]);
+        }
+    }
+}
+
+#[test]
+fn a_method_that_fails_is_followed_by_one_that_does_not() {
+    let sample = Sample::<2>::new(24, None, |x| ball(x, 0.4));
+    let mut u = sample.at_faces(|x| [(9.0 * x[1]).sin(), (7.0 * x[0]).cos()]);
+    let before = u.clone();
+    let mut diffusion = Diffusion::new(ViscosityConfig {
+        max_iterations: 1,
+        tolerance: 1e-10,
+        ..ViscosityConfig::default()
+    });
+    let material = Material {
+        density: 1.0,
+        viscosity: Thickness::Uniform(1.0),
+    };
+    let report = diffusion
+        .diffuse(&sample.domain(), material, &sample.separated, &mut u, 1.0)
+        .unwrap();
+    assert_eq!(report.method, "pcg-ic");
+    assert_eq!((report.status, report.iterations), ("iteration-limit", 2));
+    assert_eq!(report.smoother, None);
+    assert!(report.residual > 1e-10 && report.residual.is_finite());
+    assert!(u != before && report.unknowns > 500);
+}
