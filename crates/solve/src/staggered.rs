@@ -21,6 +21,7 @@ mod level;
 mod method;
 mod mgpcg;
 mod row;
+mod samples;
 mod schwarz;
 mod shape;
 mod sine;

@@ -27,8 +27,8 @@ pub struct Sum {
 pub trait Ground<const D: usize>: Sync {
     /// The sum over the octants of a cell whose bits are set; cells are mirrored beyond walls.
     fn sum(&self, cell: [i32; D], octants: u8) -> Sum;
-    /// Whether a wall or an obstacle may hold a face of the samples around a face.
-    fn has_walls_near(&self, axis: usize, face: [i32; D]) -> bool;
+    /// Whether a wall or an obstacle may hold a face of a place's samples.
+    fn has_walls_near(&self, at: [i32; D]) -> bool;
     /// Whether a face is held by a wall or an obstacle.
     fn is_held(&self, axis: usize, face: [i32; D]) -> bool;
     /// The distance of a free face from the wall on the way to a held one, in cell sides.
@@ -316,13 +316,12 @@ impl<B: Body<D>, const D: usize> Ground<D> for Sampled<'_, B, D> {
         Sum { count, fill, stiff }
     }
 
-    fn has_walls_near(&self, axis: usize, face: [i32; D]) -> bool {
-        let low = moved(face, axis, -1);
+    fn has_walls_near(&self, at: [i32; D]) -> bool {
         let at_side = (0..D).any(|a| {
-            (face[a] <= 1 && !self.open[a][0])
-                || (face[a] + 2 >= self.cells[a] as i32 && !self.open[a][1])
+            (at[a] <= 0 && !self.open[a][0])
+                || (at[a] + 1 >= self.cells[a] as i32 && !self.open[a][1])
         });
-        at_side || self.is_near(face) || self.is_near(low)
+        at_side || self.is_near(at) || (0..D).any(|a| self.is_near(moved(at, a, -1)))
     }
 
     fn is_held(&self, axis: usize, face: [i32; D]) -> bool {
@@ -542,18 +541,15 @@ impl<const D: usize> Ground<D> for Coarsened<D> {
         sum
     }
 
-    fn has_walls_near(&self, axis: usize, face: [i32; D]) -> bool {
-        // All cells that a face of the row's samples touches.
-        let low = moved(face, axis, -1);
+    fn has_walls_near(&self, at: [i32; D]) -> bool {
+        // All cells that a face of the place's samples touches.
         (0..3usize.pow(D as u32)).any(|k| {
             let mut rest = k;
-            let beside: [i32; D] = std::array::from_fn(|_| {
+            self.is_solid(std::array::from_fn(|a| {
                 let by = (rest % 3) as i32 - 1;
                 rest /= 3;
-                by
-            });
-            let of = |cell: [i32; D]| std::array::from_fn(|a| cell[a] + beside[a]);
-            self.is_solid(of(face)) || self.is_solid(of(low))
+                at[a] + by
+            }))
         })
     }
 

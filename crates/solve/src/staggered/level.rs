@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::ground::{Fine, Ground};
 use super::row::{Row, row};
+use super::samples::Samples;
 use super::shape::{Shape, moved, others};
 use crate::lattice::BLOCK;
 
@@ -148,6 +149,15 @@ impl<const D: usize> Bits<D> {
         Some(&self.bits[r * self.words..][..self.words])
     }
 
+    fn is_set(&self, at: [i32; D]) -> bool {
+        if at[0] < 0 || at[0] >= self.cells[0] as i32 {
+            return false;
+        }
+        let x = at[0] as usize;
+        self.row(at)
+            .is_some_and(|row| row[1 + x / 64] >> (x % 64) & 1 == 1)
+    }
+
     /// The bits of cells `x − 1 ..= x + 8` of a row that block borders cut at `x`, lowest first.
     fn around(&self, at: [i32; D], x: usize) -> u64 {
         let Some(row) = self.row(at) else { return 0 };
@@ -227,6 +237,15 @@ struct Sieve<const D: usize> {
 }
 
 impl<const D: usize> Sieve<D> {
+    /// The samples of faces that are neither in the interior nor far from everything.
+    fn samples(&self, cells: [usize; D], ground: &impl Ground<D>) -> Samples<D> {
+        let deeper = self.deep.spread(true);
+        Samples::new(cells, ground, |at| {
+            let near = self.near.is_set(at) || (0..D).any(|a| self.near.is_set(moved(at, a, -1)));
+            near && !deeper.is_set(at)
+        })
+    }
+
     /// Which of the eight faces from `at` are in the interior.
     fn interior(&self, axis: usize, at: [i32; D]) -> u64 {
         let x = at[0] as usize;
@@ -265,6 +284,7 @@ impl<const D: usize> Level<D> {
             deep: Bits::new(shape.cells, |at| ground.is_plain(at)).spread(true),
             near: Bits::new(shape.cells, |at| ground.is_there(at)).spread(false),
         };
+        let samples = sieve.samples(shape.cells, ground);
         let inside = Inside {
             shape: &shape,
             stiffness,
@@ -272,7 +292,7 @@ impl<const D: usize> Level<D> {
         };
         let mut unknowns = 0;
         let components = std::array::from_fn(|axis| {
-            let (component, count) = component(&inside, ground, &sieve, axis);
+            let (component, count) = component(&inside, ground, &sieve, &samples, axis);
             unknowns += count;
             component
         });
@@ -384,12 +404,13 @@ fn component<const D: usize>(
     inside: &Inside<'_, D>,
     ground: &impl Ground<D>,
     sieve: &Sieve<D>,
+    samples: &Samples<D>,
     axis: usize,
 ) -> (Component, usize) {
     let shape = inside.shape;
     let planes: Vec<Plane> = (0..shape.planes())
         .into_par_iter()
-        .map(|z| plane(inside, ground, sieve, axis, z))
+        .map(|z| plane(inside, ground, sieve, samples, axis, z))
         .collect();
     let mut component = Component {
         blocks: vec![NONE; shape.block_count()],
@@ -424,6 +445,7 @@ fn plane<const D: usize>(
     inside: &Inside<'_, D>,
     ground: &impl Ground<D>,
     sieve: &Sieve<D>,
+    samples: &Samples<D>,
     axis: usize,
     z: usize,
 ) -> Plane {
@@ -441,7 +463,7 @@ fn plane<const D: usize>(
                 INTERIOR
             } else {
                 let faces = sieve.candidates(axis, at);
-                let (packed, count) = pack(ground, inside, axis, at, [faces, interior]);
+                let (packed, count) = pack(ground, samples, inside, axis, at, [faces, interior]);
                 if count == 0 {
                     continue;
                 }
@@ -460,6 +482,7 @@ fn plane<const D: usize>(
 /// interior.
 fn pack<const D: usize>(
     ground: &impl Ground<D>,
+    samples: &Samples<D>,
     inside: &Inside<'_, D>,
     axis: usize,
     at: [i32; D],
@@ -472,7 +495,7 @@ fn pack<const D: usize>(
         let row = if interior >> lane & 1 == 1 {
             inside.row(axis, inside.shape.index(face))
         } else {
-            row(ground, axis, face)
+            row(ground, samples, axis, face)
         };
         if row.is_free() {
             packed.set(lane, &row);

@@ -1,0 +1,221 @@
+//! Weights of the samples that make up rows, each computed once for all faces that share it.
+
+use rayon::prelude::*;
+
+use super::ground::{Ground, Sum};
+use super::shape::moved;
+
+/// The weight of a sample and how many of its faces are free.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Weight {
+    /// The weight.
+    pub weight: f32,
+    /// Free faces.
+    pub free: u8,
+}
+
+/// The samples of a place: its cell along each axis, and the edges at its low corner by
+/// [`pair_of`] axes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    /// By axis.
+    pub cell: [Weight; 3],
+    /// By pair of axes.
+    pub edge: [Weight; 3],
+}
+
+/// The number of a pair of axes.
+#[inline(always)]
+pub fn pair_of(a: usize, b: usize) -> usize {
+    a + b - 1
+}
+
+/// Samples where they are asked for.
+pub struct Samples<const D: usize> {
+    /// Places along each axis: one more than cells.
+    extent: [usize; D],
+    /// One more than the number of each place among those of its plane; zero if there is none.
+    number: Vec<u32>,
+    planes: Vec<Vec<Place>>,
+}
+
+impl<const D: usize> Samples<D> {
+    /// Computes the samples of all places that are `wanted`.
+    pub fn new(
+        cells: [usize; D],
+        ground: &impl Ground<D>,
+        wanted: impl Fn([i32; D]) -> bool + Sync,
+    ) -> Self {
+        let extent = cells.map(|n| n + 1);
+        let plane: usize = extent[..D - 1].iter().product();
+        let mut number = vec![0u32; plane * extent[D - 1]];
+        let planes = number
+            .par_chunks_mut(plane)
+            .enumerate()
+            .map(|(z, numbers)| {
+                let mut places = Vec::new();
+                let mut at = [0; D];
+                at[D - 1] = z as i32;
+                for (k, number) in numbers.iter_mut().enumerate() {
+                    at[0] = (k % extent[0]) as i32;
+                    if D == 3 {
+                        at[1] = (k / extent[0]) as i32;
+                    }
+                    if wanted(at) {
+                        places.push(place(ground, at));
+                        *number = places.len() as u32;
+                    }
+                }
+                places
+            })
+            .collect();
+        Samples {
+            extent,
+            number,
+            planes,
+        }
+    }
+
+    /// The samples of a place; none where they were not wanted.
+    #[inline]
+    pub fn at(&self, at: [i32; D]) -> Option<&Place> {
+        let mut index = 0;
+        for a in (0..D).rev() {
+            if at[a] < 0 || at[a] as usize >= self.extent[a] {
+                return None;
+            }
+            index = index * self.extent[a] + at[a] as usize;
+        }
+        let number = self.number[index].checked_sub(1)?;
+        self.planes[at[D - 1] as usize].get(number as usize)
+    }
+}
+
+fn place<const D: usize>(ground: &impl Ground<D>, at: [i32; D]) -> Place {
+    let walls = ground.has_walls_near(at);
+    let mut place = Place::default();
+    for a in 0..D {
+        place.cell[a] = cell_sample(ground, a, at, walls);
+        for b in a + 1..D {
+            place.edge[pair_of(a, b)] = edge_sample(ground, [a, b], at, walls);
+        }
+    }
+    place
+}
+
+/// Octants on the low and the high side of a cell along each axis.
+const HALVES: [[u8; 2]; 3] = [
+    [0b0101_0101, 0b1010_1010],
+    [0b0011_0011, 0b1100_1100],
+    [0b0000_1111, 0b1111_0000],
+];
+
+/// Mean of the octants that lie in a box of a cell's size around `at`'s low corner along the axes
+/// of `split`, and around the cell's middle along the others: fill and stiffness.
+#[inline]
+pub fn mean<const D: usize>(ground: &impl Ground<D>, at: [i32; D], split: &[usize]) -> (f32, f32) {
+    let all: u8 = if D == 2 { 0b1111 } else { u8::MAX };
+    let mut sums = [Sum::default(); 4];
+    for sides in 0..1usize << split.len() {
+        let (mut cell, mut octants) = (at, all);
+        for (k, &axis) in split.iter().enumerate() {
+            // From the cell on the low side the high octants count, and the other way round.
+            let side = (sides >> k) & 1;
+            cell[axis] -= side as i32;
+            octants &= HALVES[axis][side];
+        }
+        sums[sides] = ground.sum(cell, octants);
+    }
+    // Cells across the edge first, as the kernels do it.
+    let [p, q, r, s] = sums;
+    let count = (p.count + q.count + r.count + s.count).max(1) as f32;
+    let fill = (p.fill + s.fill) + (q.fill + r.fill);
+    let stiff = (p.stiff + s.stiff) + (q.stiff + r.stiff);
+    (fill / count, stiff / count)
+}
+
+/// Raises the weight of a sample that is not empty to the least there may be.
+pub fn at_least(least: f32, (fill, value): (f32, f32)) -> f32 {
+    if fill > 0.0 && fill < least {
+        value * (least / fill)
+    } else {
+        value
+    }
+}
+
+/// How two faces share in a difference: how many are free, and the gap to the wall between them.
+struct Pair {
+    free: u8,
+    gap: f64,
+}
+
+fn pair<const D: usize>(
+    ground: &impl Ground<D>,
+    axis: usize,
+    low: [i32; D],
+    high: [i32; D],
+) -> Pair {
+    let held = [ground.is_held(axis, low), ground.is_held(axis, high)];
+    let gap = match held {
+        [false, true] => ground.gap(axis, low, high),
+        [true, false] => ground.gap(axis, high, low),
+        _ => 1.0,
+    };
+    Pair {
+        free: held.iter().filter(|h| !**h).count() as u8,
+        gap,
+    }
+}
+
+/// A cell along an axis.
+fn cell_sample<const D: usize>(
+    ground: &impl Ground<D>,
+    axis: usize,
+    cell: [i32; D],
+    walls: bool,
+) -> Weight {
+    let stiff = at_least(ground.least(), mean(ground, cell, &[]));
+    if stiff == 0.0 {
+        return Weight::default();
+    }
+    if !walls {
+        let weight = 2.0 * stiff;
+        return Weight { weight, free: 2 };
+    }
+    let Pair { free, gap } = pair(ground, axis, cell, moved(cell, axis, 1));
+    if free < 2 && ground.lets_go(cell) {
+        return Weight::default();
+    }
+    let weight = (2.0 * f64::from(stiff) / gap) as f32;
+    Weight { weight, free }
+}
+
+/// The edge of axes `a` and `b` at the low corner of `at`.
+fn edge_sample<const D: usize>(
+    ground: &impl Ground<D>,
+    [a, b]: [usize; 2],
+    at: [i32; D],
+    walls: bool,
+) -> Weight {
+    let weight = at_least(ground.least(), mean(ground, at, &[a, b]));
+    // Beyond an open side there are no faces to make up the sample.
+    let is_cut = ground.is_on_open_side(a, at[a]) || ground.is_on_open_side(b, at[b]);
+    if weight == 0.0 || is_cut {
+        return Weight::default();
+    }
+    if !walls {
+        return Weight { weight, free: 4 };
+    }
+    let along = pair(ground, a, moved(at, b, -1), at);
+    let across = pair(ground, b, moved(at, a, -1), at);
+    let free = along.free + across.free;
+    if free < 4 {
+        let (left, below) = (moved(at, a, -1), moved(at, b, -1));
+        let around = [at, left, below, moved(left, b, -1)];
+        if around.iter().any(|&cell| ground.lets_go(cell)) {
+            return Weight::default();
+        }
+    }
+    let weight = (f64::from(weight) / along.gap.min(across.gap)) as f32;
+    Weight { weight, free }
+}
