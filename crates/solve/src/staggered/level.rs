@@ -267,18 +267,61 @@ impl<const D: usize> Level<D> {
             stiffness,
             graded: graded.as_deref(),
         };
-        let mut unknowns = 0;
-        let components = std::array::from_fn(|axis| {
-            let (component, count) = component(&inside, ground, &sieve, axis);
-            unknowns += count;
-            component
+        let parts = std::array::from_fn(|axis| {
+            component(&shape, |at| {
+                let interior = sieve.interior(axis, at);
+                (interior != 0xff).then(|| {
+                    let faces = sieve.candidates(axis, at);
+                    pack(ground, &inside, axis, at, [faces, interior])
+                })
+            })
         });
+        Level::join(shape, stiffness, graded, parts)
+    }
+
+    /// A level whose rows are known: those that the stiffness explains are computed, the others
+    /// are kept.
+    pub fn from_rows(
+        shape: Shape<D>,
+        stiffness: f32,
+        graded: Option<Vec<f32>>,
+        row: impl Fn(usize, usize) -> Row + Sync,
+    ) -> Self {
+        let inside = Inside {
+            shape: &shape,
+            stiffness,
+            graded: graded.as_deref(),
+        };
+        let parts = std::array::from_fn(|axis| {
+            component(&shape, |at| {
+                let first = shape.index(at);
+                let (mut packed, mut count, mut alike) = (Packed::default(), 0, true);
+                for lane in 0..BLOCK {
+                    let row = row(axis, first + lane);
+                    alike &= row.is_free() && row == inside.row(axis, first + lane);
+                    if row.is_free() {
+                        packed.set(lane, &row);
+                        count += 1;
+                    }
+                }
+                (!alike).then_some((packed, count))
+            })
+        });
+        Level::join(shape, stiffness, graded, parts)
+    }
+
+    fn join(
+        shape: Shape<D>,
+        stiffness: f32,
+        graded: Option<Vec<f32>>,
+        parts: [(Component, usize); D],
+    ) -> Self {
         Level {
             shape,
             stiffness,
             graded,
-            components,
-            unknowns,
+            unknowns: parts.iter().map(|part| part.1).sum(),
+            components: parts.map(|part| part.0),
         }
     }
 
@@ -366,16 +409,15 @@ fn interior_bound<const D: usize>(row: &Row) -> f32 {
     bound
 }
 
+/// A component and its free faces. `block` gives the rows of the eight faces from a point and how
+/// many of them are free, or `None` if all are in the interior.
 fn component<const D: usize>(
-    inside: &Inside<'_, D>,
-    ground: &impl Ground<D>,
-    sieve: &Sieve<D>,
-    axis: usize,
+    shape: &Shape<D>,
+    block: impl Fn([i32; D]) -> Option<(Packed, usize)> + Sync,
 ) -> (Component, usize) {
-    let shape = inside.shape;
     let planes: Vec<Plane> = (0..shape.planes())
         .into_par_iter()
-        .map(|z| plane(inside, ground, sieve, axis, z))
+        .map(|z| plane(shape, z, &block))
         .collect();
     let mut component = Component {
         blocks: vec![NONE; shape.block_count()],
@@ -406,13 +448,10 @@ fn component<const D: usize>(
 }
 
 fn plane<const D: usize>(
-    inside: &Inside<'_, D>,
-    ground: &impl Ground<D>,
-    sieve: &Sieve<D>,
-    axis: usize,
+    shape: &Shape<D>,
     z: usize,
+    block: &impl Fn([i32; D]) -> Option<(Packed, usize)>,
 ) -> Plane {
-    let shape = inside.shape;
     let mut plane = Plane::default();
     for r in 0..shape.plane_rows() {
         let mut at = shape.row_at(z, r);
@@ -420,19 +459,17 @@ fn plane<const D: usize>(
             at[0] = (b * BLOCK) as i32;
             let index = shape.index(at) as u32;
             let next = plane.stream.len() as u32;
-            let interior = sieve.interior(axis, at);
-            let stream = if interior == 0xff {
-                plane.unknowns += BLOCK;
-                INTERIOR
-            } else {
-                let faces = sieve.candidates(axis, at);
-                let (packed, count) = pack(ground, inside, axis, at, [faces, interior]);
-                if count == 0 {
-                    continue;
+            let stream = match block(at) {
+                None => {
+                    plane.unknowns += BLOCK;
+                    INTERIOR
                 }
-                plane.stream.push(packed);
-                plane.unknowns += count;
-                next
+                Some((_, 0)) => continue,
+                Some((packed, count)) => {
+                    plane.stream.push(packed);
+                    plane.unknowns += count;
+                    next
+                }
             };
             extend(&mut plane.segments, index, stream, b > 0);
         }

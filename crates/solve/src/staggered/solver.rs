@@ -1,5 +1,6 @@
 //! The solver: a body, a right-hand side, a method.
 
+use super::assembled::Assembled;
 use super::body::Body;
 use super::csr::{Numbers, couplings, matrix};
 use super::cycle::Hierarchy;
@@ -9,11 +10,7 @@ use super::method::{ViscousMethod, ViscousOptions};
 use super::mgpcg::{Mgpcg, Task};
 use super::shape::Shape;
 use crate::csr::Csr;
-use crate::mic::{Mic0, Mic0Options};
-use crate::null_space::NullSpace;
 use crate::outcome::{Outcome, SolveError, Tolerance};
-use crate::pcg::Pcg;
-use crate::precond::Jacobi;
 use crate::vector;
 
 /// Solves `(M + K) u = M u*` for a [`Body`], with all its memory.
@@ -208,18 +205,8 @@ impl<const D: usize> ViscousSolver<D> {
     fn solve_assembled(&mut self, tol: &Tolerance) -> Result<Outcome, SolveError> {
         let (a, rhs, numbers) = self.system()?;
         let mut x: Vec<f64> = numbers.iter().map(|(axis, i)| self.x[axis][i]).collect();
-        let none = NullSpace::none();
-        let outcome = if self.options.method == ViscousMethod::PcgIc {
-            let plain = Mic0Options {
-                tau: 0.0,
-                ..Mic0Options::default()
-            };
-            let mut m = Mic0::new(&a, plain);
-            Pcg::new().solve(&a, &mut m, &none, &rhs, &mut x, tol)?
-        } else {
-            let mut m = Jacobi::new(&a);
-            Pcg::new().solve(&a, &mut m, &none, &rhs, &mut x, tol)?
-        };
+        let mut assembled = Assembled::new(&a, self.options.method);
+        let outcome = assembled.solve(&a, &rhs, &mut x, tol)?;
         for ((axis, i), x) in numbers.iter().zip(x) {
             self.x[axis][i] = x;
         }
