@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use plash_solve::{Method, SubSolver};
+use plash_solve::SubSolver;
 
 /// The exit codes, shown at the end of every help text.
 const EXIT_CODES: &str = "\
@@ -69,7 +69,7 @@ pub enum Command {
     /// Solve a stored linear or complementarity problem and say what it took
     #[command(after_help = SOLVE_EXIT_CODES)]
     Solve(Solve),
-    /// Compare methods on the systems of a simulation
+    /// Compare methods on the systems of a simulation or of a paper
     #[command(subcommand)]
     Bench(Bench),
 }
@@ -80,6 +80,9 @@ pub enum Bench {
     /// Run a scene once, hand every pressure system to every method, and print what each took
     #[command(after_help = EXIT_CODES)]
     Pressure(BenchPressure),
+    /// Solve the paper's test of viscosity by every method, and print what each took
+    #[command(after_help = EXIT_CODES)]
+    Viscosity(BenchViscosity),
 }
 
 /// Arguments of `plash demo`.
@@ -193,10 +196,11 @@ pub struct Solve {
     /// The problem: NAME.npz with indptr, indices, data, rhs, S and coords, or NAME.mtx in
     /// MatrixMarket format with NAME_b.mtx and NAME_S.mtx beside it
     pub problem: PathBuf,
-    /// pcg-mic, mgpcg (both ignore S); pi-mgpcg, fas-mg, pi-pcg, pi-mg, pe-pcg, pe-mg, newton,
-    /// fmg, tnnmg, mprgp, psor; or auto
-    #[arg(short, long, value_name = "METHOD", default_value_t)]
-    pub method: Method,
+    /// For pressure pcg-mic, mgpcg (both ignore S); pi-mgpcg, fas-mg, pi-pcg, pi-mg, pe-pcg,
+    /// pe-mg, newton, fmg, tnnmg, mprgp, psor; or auto, the default. For viscosity mgpcg, the
+    /// default, pcg-ic or pcg-jacobi
+    #[arg(short, long, value_name = "METHOD")]
+    pub method: Option<String>,
     /// What solves the linear systems of newton: pcg, gmres, bicgstab or cr
     #[arg(long, value_name = "NAME", default_value_t)]
     pub sub_solver: SubSolver,
@@ -260,6 +264,50 @@ pub struct BenchPressure {
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,
     /// Accept a scene that needs more memory than this machine should give
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub threads: Threads,
+}
+
+/// Arguments of `plash bench viscosity`.
+#[derive(Debug, Args)]
+pub struct BenchViscosity {
+    /// The case of Aanjaneya et al. (2019): sine2d or sine3d
+    #[arg(
+        long,
+        value_name = "CASE",
+        default_value = "sine3d",
+        conflicts_with = "table"
+    )]
+    pub case: String,
+    /// Cells along each side; several with commas [default: 64 in 3D, 256 in 2D; the table's]
+    #[arg(long = "size", value_name = "N,..", value_delimiter = ',')]
+    pub sizes: Vec<u64>,
+    /// Methods to compare, with commas: mgpcg by its smoother (chebyshev, box, jacobi,
+    /// jacobi-naive, gauss-seidel, vanka), pcg-ic, pcg-jacobi [default: all but jacobi-naive;
+    /// the table's]
+    #[arg(long, value_name = "METHOD,..", value_delimiter = ',')]
+    pub methods: Vec<String>,
+    /// The largest viscosity over the smallest; above 1 it varies smoothly in space
+    #[arg(long, value_name = "C", default_value_t = 1.0, value_parser = parse_contrast, conflicts_with = "table")]
+    pub contrast: f64,
+    /// The residual to reach, relative to the right-hand side, both in the max norm
+    #[arg(long, value_name = "TOL", default_value_t = 1e-6, value_parser = parse_tolerance)]
+    pub tol: f64,
+    /// The most iterations to spend on a system
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub max_iterations: usize,
+    /// Reproduce this table of the paper: 1 in 2D, 2 in 3D
+    #[arg(long, value_name = "TABLE", value_parser = clap::value_parser!(u8).range(1..=2))]
+    pub table: Option<u8>,
+    /// Save every system into this folder, as CASE-SIZE.npz
+    #[arg(long, value_name = "DIR")]
+    pub dump: Option<PathBuf>,
+    /// Draw iterations and seconds into this file
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
+    /// Accept sizes that need more memory than this machine should give
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]
@@ -331,6 +379,14 @@ fn parse_tolerance(text: &str) -> Result<f64, String> {
     value
         .filter(|tol| (1e-16..1.0).contains(tol))
         .ok_or_else(|| "write a number between 1e-16 and 1, such as 1e-6".to_owned())
+}
+
+/// Reads a ratio of viscosities. Beyond the most, single precision loses the small one.
+fn parse_contrast(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.parse().ok();
+    value
+        .filter(|contrast| (1.0..=1e6).contains(contrast))
+        .ok_or_else(|| "write a number between 1 and 1e6, such as 100".to_owned())
 }
 
 /// Reads `10..20`, `10..`, `..20`, `..` or `7`.

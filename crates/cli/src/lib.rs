@@ -71,6 +71,7 @@ fn dispatch(command: &Command, console: Console) -> Outcome {
         Command::Render(args) => commands::render::render(args, console),
         Command::Solve(args) => commands::solve::solve(args, console),
         Command::Bench(Bench::Pressure(args)) => commands::bench::pressure(args, console),
+        Command::Bench(Bench::Viscosity(args)) => commands::bench::viscosity(args, console),
     }
 }
 

@@ -4,7 +4,7 @@ mod support;
 
 use std::path::Path;
 
-use plash_problem::{Stored, read_solution};
+use plash_problem::{Kind, Stored, read_solution};
 use plash_solve::{Csr, Method};
 use support::Place;
 
@@ -166,4 +166,53 @@ fn bad_input_is_exit_code_2_and_says_what_to_do() {
         assert!(!ended.stderr.contains("panicked"), "{args:?}");
     }
     assert!(!Path::new(&place.path("x.txt")).exists());
+}
+
+#[test]
+fn viscosity_is_solved_by_its_own_methods() {
+    let place = Place::new();
+    for (case, size) in [("sine2d", "48"), ("sine3d", "24")] {
+        let bench = ["bench", "viscosity", "--case", case, "--size", size];
+        let more = ["--methods", "chebyshev", "--dump", "out", "--json"];
+        let bench = place.succeed(&[&bench[..], &more].concat()).json();
+        let native = bench["rows"][0]["average_iterations"].as_f64();
+        let file = format!("out/{case}-{size}.npz");
+        let solve = |more: &[&str]| {
+            let args = [&["solve", &file, "-o", "x.npz", "--json"], more].concat();
+            let found = place.succeed(&args).json();
+            let x = read_solution(&place.path("x.npz")).expect("a solution");
+            (found, x)
+        };
+        let (found, _) = solve(&[]);
+        assert_eq!(found["method"], "mgpcg");
+        let iterations = found["iterations"].as_f64().expect("a count");
+        assert!(iterations <= native.expect("a count") + 2.0, "{found}");
+        let (_, x) = solve(&["--method", "mgpcg", "--tol", "1e-10"]);
+        for method in ["pcg-jacobi", "pcg-ic"] {
+            let (found, exact) = solve(&["--method", method, "--tol", "1e-10"]);
+            assert_eq!(
+                (&found["method"], &found["status"]),
+                (&method.into(), &"converged".into())
+            );
+            let size = exact.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+            let near = |(x, y): (&f64, &f64)| (x - y).abs() < 1e-6 * size;
+            assert!(x.iter().zip(&exact).all(near), "{method}");
+        }
+        let wrong = place.plash(&["solve", &file, "--method", "pi-mg"]);
+        assert_eq!(wrong.code, 2);
+        assert!(wrong.stderr.contains("pcg-jacobi"), "{}", wrong.stderr);
+    }
+}
+
+#[test]
+fn velocities_without_their_places_are_refused_by_mgpcg_alone() {
+    let place = Place::new();
+    let matrix = membrane(4).matrix().clone();
+    let stored = Stored::new(matrix, vec![1.0; 16], Vec::new());
+    let stored = stored.with_components(Kind::Viscosity, vec![0; 16]);
+    stored.write(&place.path("lost.npz")).expect("a file");
+    let ended = place.plash(&["solve", "lost.npz"]);
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
+    assert!(ended.stderr.contains("staggered"), "{}", ended.stderr);
+    place.succeed(&["solve", "lost.npz", "--method", "pcg-ic"]);
 }

@@ -140,6 +140,14 @@ pub enum SolveError {
         "the matrix does not couple next neighbours on a lattice alone; use pi-mg, tnnmg or pi-pcg"
     )]
     NotOnLattice,
+    /// The matrix is not one of velocities on a staggered lattice.
+    #[error(
+        "the unknowns are not velocities on a staggered lattice: {reason}; use pcg-ic or pcg-jacobi"
+    )]
+    NotStaggered {
+        /// What does not fit.
+        reason: &'static str,
+    },
     /// Vectors, matrix, preconditioner and null space do not fit.
     #[error("the {quantity} has {found} entries, the matrix {expected} rows")]
     Shape {

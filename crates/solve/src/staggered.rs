@@ -12,7 +12,9 @@
 //! (2008), in the form of Aanjaneya et al. (2019, eq. 10). Where there is nothing, there is no
 //! energy, so that surfaces carry no traction by themselves. A [`Body`] says what is where.
 
+mod assembled;
 mod body;
+mod convert;
 mod csr;
 mod cycle;
 mod ground;
@@ -20,19 +22,25 @@ mod kernel;
 mod level;
 mod method;
 mod mgpcg;
+mod places;
 mod row;
 mod samples;
 mod schwarz;
 mod shape;
+mod sieve;
 mod sine;
 mod solver;
+mod stored;
 mod transfer;
 
 #[cfg(test)]
 mod tests;
 
+pub use assembled::Assembled;
 pub use body::{Body, Fill};
 pub use csr::Numbers;
 pub use method::{Smoother, ViscousMethod, ViscousOptions};
+pub use places::Faces;
 pub use sine::{Sine, share_below};
 pub use solver::ViscousSolver;
+pub use stored::StoredSolver;

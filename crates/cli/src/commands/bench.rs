@@ -1,4 +1,5 @@
-//! `plash bench pressure`: every method on the systems of one simulation.
+//! `plash bench pressure`: every method on the systems of one simulation; and what it shares
+//! with `plash bench viscosity`.
 
 mod arena;
 mod entry;
@@ -6,7 +7,9 @@ mod memory;
 mod plan;
 mod plot;
 mod published;
+mod row;
 mod text;
+mod viscosity;
 
 use std::path::Path;
 
@@ -19,11 +22,14 @@ use crate::failure::{Failure, Outcome};
 use crate::{pool, source};
 use arena::Course;
 use plan::Plan;
+use row::{Contest, Row};
+
+pub use viscosity::viscosity;
 
 /// Runs the comparison and prints its tables.
 pub fn pressure(args: &BenchPressure, console: Console) -> Outcome {
     let plan = Plan::new(args)?;
-    check_outputs(args)?;
+    check_outputs(args.plot.as_deref(), args.dump.as_deref())?;
     let pool = pool::pool(args.threads.count)?;
     let mut courses = Vec::new();
     for &size in &plan.sizes {
@@ -35,24 +41,22 @@ pub fn pressure(args: &BenchPressure, console: Console) -> Outcome {
         };
         let scene = source::load(&plan.case, &changes, console)?;
         let course = pool.install(|| arena::run(&plan, scene, args.dump.as_deref(), console))?;
-        tell_errors(&course, console);
+        tell_errors(&course.contest(), console);
         console.say(text::course(&course) + "\n");
         courses.push(course);
     }
     if let Some(table) = plan.table {
         console.say(text::table(table, &courses));
     }
-    if let Some(file) = &args.plot {
-        beside::write(file, plot::svg(&courses).as_bytes())?;
-        console.say(format!("{} shows it", file.display()));
-    }
+    let contests: Vec<Contest<'_>> = courses.iter().map(Course::contest).collect();
+    draw(args.plot.as_deref(), "Pressure systems", &contests, console)?;
     console.document(&document(args, &plan, &courses, pool.current_num_threads()));
     Ok(())
 }
 
 /// Finds out before the work whether its results can be written.
-fn check_outputs(args: &BenchPressure) -> Outcome {
-    if let Some(file) = &args.plot {
+fn check_outputs(plot: Option<&Path>, dump: Option<&Path>) -> Outcome {
+    if let Some(file) = plot {
         if file.extension().is_none_or(|ext| ext != "svg") {
             let shown = file.display();
             return Err(
@@ -62,7 +66,7 @@ fn check_outputs(args: &BenchPressure) -> Outcome {
         }
         beside::check(file)?;
     }
-    match &args.dump {
+    match dump {
         Some(folder) => make_folder(folder),
         None => Ok(()),
     }
@@ -72,11 +76,20 @@ fn make_folder(folder: &Path) -> Outcome {
     std::fs::create_dir_all(folder).map_err(|error| Failure::file("make", folder, &error))
 }
 
+/// Draws the comparison, if it is asked for.
+fn draw(file: Option<&Path>, systems: &str, contests: &[Contest<'_>], console: Console) -> Outcome {
+    if let Some(file) = file {
+        beside::write(file, plot::svg(systems, contests).as_bytes())?;
+        console.say(format!("{} shows it", file.display()));
+    }
+    Ok(())
+}
+
 /// A method that broke is no failure of the comparison, but worth a word.
-fn tell_errors(course: &Course, console: Console) {
-    for row in &course.rows {
+fn tell_errors(course: &Contest<'_>, console: Console) {
+    for row in course.rows {
         if let Some(error) = &row.tally.first_error {
-            let (case, size) = (&course.case, course.size);
+            let (case, size) = (course.case, course.size);
             console.note(format!("{case} {size}: {} broke: {error}", row.method));
         }
     }
@@ -90,7 +103,7 @@ fn document(
 ) -> serde_json::Value {
     let rows = courses.iter().flat_map(|course| &course.rows);
     let mut document = json!({
-        "rows": rows.map(entry::Row::to_json).collect::<Vec<_>>(),
+        "rows": rows.map(Row::to_json).collect::<Vec<_>>(),
         "systems": courses.iter().map(Course::to_json).collect::<Vec<_>>(),
         "tolerance": args.tol,
         "warm_start": !plan.cold,

@@ -1,10 +1,14 @@
 //! `plash solve PROBLEM`: one stored problem, one method, and what it took.
 
+use std::str::FromStr;
 use std::time::Instant;
 
-use plash_problem::{Format, ProblemError, Stored, write_solution};
+use plash_problem::{Format, Kind, ProblemError, Stored, write_solution};
 use plash_scene::memory::human_bytes;
-use plash_solve::{MethodOptions, Policy, SolveError, Solved, Solver, Tolerance};
+use plash_solve::staggered::{Faces, StoredSolver, ViscousMethod, ViscousOptions};
+use plash_solve::{
+    Method, MethodOptions, Policy, Solution, SolveError, Solver, Tolerance, UnknownName,
+};
 use serde_json::{Value, json};
 
 use crate::args::Solve;
@@ -19,6 +23,15 @@ struct Seconds {
     convert: f64,
     setup: f64,
     solve: f64,
+}
+
+/// A problem solved by a method of its kind.
+struct Solved {
+    /// The method that gave the solution.
+    method: &'static str,
+    /// Whether another was tried before.
+    fell_back: bool,
+    solution: Solution,
 }
 
 /// Solves the problem and prints how it went.
@@ -59,26 +72,93 @@ pub fn solve(args: &Solve, console: Console) -> Outcome {
 
 /// Converts, sets up and solves; returns the seconds each took.
 fn run(args: &Solve, stored: &Stored, x: &mut [f64]) -> Outcome<(Solved, [f64; 3])> {
+    let tolerance = Tolerance {
+        relative: args.tol,
+        absolute: 0.0,
+        max_iterations: args.max_iterations,
+    };
+    let (solved, seconds) = match stored.kind() {
+        Kind::Pressure => pressure(method(args)?, args, stored, x, &tolerance),
+        Kind::Viscosity => viscosity(method(args)?, stored, x, &tolerance),
+    }
+    .map_err(|error| unsolvable(args, &error))?;
+    Ok((solved, seconds))
+}
+
+/// The method that was named, or the default of its kind.
+fn method<M: FromStr<Err = UnknownName> + Default>(args: &Solve) -> Outcome<M> {
+    let Some(name) = &args.method else {
+        return Ok(M::default());
+    };
+    name.parse().map_err(|error: UnknownName| {
+        Failure::bad_input(format!("--method {name}: {error}"))
+            .help("each kind of problem, pressure or viscosity, has its own methods")
+    })
+}
+
+fn pressure(
+    method: Method,
+    args: &Solve,
+    stored: &Stored,
+    x: &mut [f64],
+    tolerance: &Tolerance,
+) -> Result<(Solved, [f64; 3]), SolveError> {
     let (converted, convert) = timed(|| stored.convert());
     let problem = stored.problem(&converted);
     let options = MethodOptions {
         sub_solver: args.sub_solver,
         ..MethodOptions::default()
     };
-    let tolerance = Tolerance {
-        relative: args.tol,
-        absolute: 0.0,
-        max_iterations: args.max_iterations,
-    };
-    let mut solver = Solver::new(args.method, options);
+    let mut solver = Solver::new(method, options);
     let (brought, bring) = timed(|| solver.convert(&problem));
-    brought.map_err(|error| unsolvable(args, &error))?;
+    brought?;
     let (prepared, setup) = timed(|| solver.prepare(&problem));
-    prepared.map_err(|error| unsolvable(args, &error))?;
+    prepared?;
     let mut policy = Policy::default();
-    let (solved, solve) = timed(|| solver.solve(&problem, &mut policy, x, &tolerance));
-    let solved = solved.map_err(|error| unsolvable(args, &error))?;
+    let (solved, solve) = timed(|| solver.solve(&problem, &mut policy, x, tolerance));
+    let solved = solved?;
+    let solved = Solved {
+        method: solved.method.as_str(),
+        fell_back: solved.fell_back,
+        solution: solved.solution,
+    };
     Ok((solved, [convert + bring, setup, solve]))
+}
+
+fn viscosity(
+    method: ViscousMethod,
+    stored: &Stored,
+    x: &mut [f64],
+    tolerance: &Tolerance,
+) -> Result<(Solved, [f64; 3]), SolveError> {
+    let faces = stored.coords().map(|(dimensions, coords)| Faces {
+        dimensions,
+        coords,
+        components: stored.components(),
+    });
+    let mut solver = StoredSolver::new(ViscousOptions {
+        method,
+        ..ViscousOptions::default()
+    });
+    let a = stored.matrix();
+    let (converted, convert) = timed(|| solver.convert(a, faces));
+    converted?;
+    let ((), setup) = timed(|| solver.prepare(a));
+    let (solved, solve) = timed(|| solver.solve(a, stored.rhs(), x, tolerance));
+    let outcome = solved?;
+    let solved = Solved {
+        method: method.as_str(),
+        fell_back: false,
+        solution: Solution {
+            status: outcome.status,
+            iterations: outcome.iterations,
+            outer_iterations: 1,
+            residual: outcome.residual,
+            initial_residual: outcome.initial_residual,
+            separated: 0,
+        },
+    };
+    Ok((solved, [convert, setup, solve]))
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
@@ -172,6 +252,9 @@ fn unsolvable(args: &Solve, error: &SolveError) -> Failure {
         SolveError::NeedsPlaces { .. } => {
             failure.help("store coords that lie on a lattice, or choose a --method that needs none")
         }
+        SolveError::NotStaggered { .. } => failure.help(
+            "mgpcg needs coords of face centres and comp; pcg-ic and pcg-jacobi need neither",
+        ),
         SolveError::NotPositiveDefinite { .. } => {
             failure.help("the matrix must be symmetric positive (semi)definite")
         }

@@ -58,12 +58,27 @@ pub struct Floor<const D: usize> {
 }
 
 impl<const D: usize> Floor<D> {
-    fn new(level: Level<D>) -> Self {
-        let vector = || std::array::from_fn(|_| vec![0.0; level.shape.len]);
+    /// A level with vectors of zeros, in the memory of another if there is one.
+    fn new(level: Level<D>, spare: Option<Floor<D>>) -> Self {
+        let [x, y, b] = spare.map_or_else(
+            || [(); 3].map(|()| std::array::from_fn(|_| Vec::new())),
+            |floor| [floor.x, floor.y, floor.b],
+        );
+        let len = level.shape.len;
+        let zeros = |vector: Vector<f32, D>| {
+            vector.map(|mut v| {
+                if v.capacity() < len {
+                    return vec![0.0; len];
+                }
+                v.clear();
+                v.resize(len, 0.0);
+                v
+            })
+        };
         Floor {
-            x: vector(),
-            y: vector(),
-            b: vector(),
+            x: zeros(x),
+            y: zeros(y),
+            b: zeros(b),
             level,
         }
     }
@@ -75,11 +90,6 @@ impl<const D: usize> Floor<D> {
             y: self.y.each_mut().map(|v| v.as_mut_ptr()),
             b: self.b.each_ref().map(|v| v.as_ptr()),
         }
-    }
-
-    /// Calls `pass(axis, z)` for every plane of every component.
-    pub fn each(&self, pass: impl Fn(usize, usize) + Sync) {
-        each_plane(&self.level, &pass);
     }
 
     /// Chebyshev steps of the fourth kind (Lottes 2023) from `x`, or from zero. The operator
@@ -208,12 +218,19 @@ struct Bottom {
 }
 
 impl<const D: usize> Hierarchy<D> {
-    /// Builds the levels above the finest, which is made of `ground`.
-    pub fn new(finest: Level<D>, ground: &impl Fine<D>, options: ViscousOptions) -> Self {
+    /// Builds the levels above the finest, which is made of `ground`, in the memory of another
+    /// hierarchy if there is one.
+    pub fn new(
+        finest: Level<D>,
+        ground: &impl Fine<D>,
+        options: ViscousOptions,
+        spare: Option<Hierarchy<D>>,
+    ) -> Self {
+        let mut spare = spare.map_or_else(Vec::new, |h| h.floors).into_iter();
         let smoother = options.smoother;
         let is_uniform = finest.graded.is_none();
         let mut stiffness = 0.25 * finest.stiffness;
-        let mut floors = vec![Floor::new(finest)];
+        let mut floors = vec![Floor::new(finest, spare.next())];
         if options.method != ViscousMethod::Mgpcg {
             return Hierarchy {
                 floors,
@@ -235,7 +252,7 @@ impl<const D: usize> Hierarchy<D> {
             if level.unknowns == 0 {
                 break;
             }
-            floors.push(Floor::new(level));
+            floors.push(Floor::new(level, spare.next()));
             if shape.cells.iter().all(|&n| n <= 1) {
                 break;
             }

@@ -2,10 +2,12 @@
 
 use rayon::prelude::*;
 
+use super::csr::couplings;
 use super::ground::{Fine, Ground};
 use super::row::{Row, row};
 use super::samples::Samples;
 use super::shape::{Shape, moved, others};
+use super::sieve::Sieve;
 use crate::lattice::BLOCK;
 
 /// The stream number of segments in the interior, whose rows are computed and not read.
@@ -109,116 +111,6 @@ pub struct Level<const D: usize> {
     pub unknowns: usize,
 }
 
-/// Bits by cell, rows in whole words with an empty word on either side.
-struct Bits<const D: usize> {
-    cells: [usize; D],
-    words: usize,
-    bits: Vec<u64>,
-}
-
-impl<const D: usize> Bits<D> {
-    fn new(cells: [usize; D], is_set: impl Fn([i32; D]) -> bool + Sync) -> Self {
-        let words = cells[0].div_ceil(64) + 2;
-        let rows: usize = cells[1..].iter().product();
-        let mut bits = vec![0u64; words * rows];
-        let rows = bits.par_chunks_mut(words).with_min_len(16).enumerate();
-        rows.for_each(|(r, row)| {
-            let mut at = [0; D];
-            let mut rest = r;
-            for a in 1..D {
-                at[a] = (rest % cells[a]) as i32;
-                rest /= cells[a];
-            }
-            for x in 0..cells[0] {
-                at[0] = x as i32;
-                row[1 + x / 64] |= u64::from(is_set(at)) << (x % 64);
-            }
-        });
-        Bits { cells, words, bits }
-    }
-
-    /// The words of a row, if it is in the lattice.
-    fn row(&self, at: [i32; D]) -> Option<&[u64]> {
-        let mut r = 0;
-        for a in (1..D).rev() {
-            if at[a] < 0 || at[a] >= self.cells[a] as i32 {
-                return None;
-            }
-            r = r * self.cells[a] + at[a] as usize;
-        }
-        Some(&self.bits[r * self.words..][..self.words])
-    }
-
-    fn is_set(&self, at: [i32; D]) -> bool {
-        if at[0] < 0 || at[0] >= self.cells[0] as i32 {
-            return false;
-        }
-        let x = at[0] as usize;
-        self.row(at)
-            .is_some_and(|row| row[1 + x / 64] >> (x % 64) & 1 == 1)
-    }
-
-    /// The bits of cells `x − 1 ..= x + 8` of a row that block borders cut at `x`, lowest first.
-    fn around(&self, at: [i32; D], x: usize) -> u64 {
-        let Some(row) = self.row(at) else { return 0 };
-        let (word, bit) = (1 + x / 64, x % 64);
-        if word >= row.len() {
-            return 0;
-        }
-        let below = if bit == 0 {
-            row[word - 1] >> 63
-        } else {
-            row[word] >> (bit - 1) & 1
-        };
-        let above = if bit + 8 < 64 {
-            row[word] >> (bit + 8) & 1
-        } else if word + 1 < row.len() {
-            row[word + 1] & 1
-        } else {
-            0
-        };
-        below | (row[word] >> bit & 0xff) << 1 | above << 9
-    }
-
-    /// Cells whose neighbours, corners included, are all set, or any of them is.
-    fn spread(&self, all: bool) -> Bits<D> {
-        let mut bits = vec![0u64; self.bits.len()];
-        let join = |a: u64, b: u64| if all { a & b } else { a | b };
-        let rows = bits.par_chunks_mut(self.words).with_min_len(16).enumerate();
-        rows.for_each(|(r, out)| {
-            let mut at = [0; D];
-            let mut rest = r;
-            for a in 1..D {
-                at[a] = (rest % self.cells[a]) as i32;
-                rest /= self.cells[a];
-            }
-            for w in 1..self.words - 1 {
-                let mut joined = if all { u64::MAX } else { 0 };
-                for k in 0..3usize.pow(D as u32 - 1) {
-                    let mut beside = at;
-                    beside[1] += (k % 3) as i32 - 1;
-                    if D == 3 {
-                        beside[D - 1] += (k / 3) as i32 - 1;
-                    }
-                    let Some(row) = self.row(beside) else {
-                        joined = join(joined, 0);
-                        continue;
-                    };
-                    let left = row[w] << 1 | row[w - 1] >> 63;
-                    let right = row[w] >> 1 | row[w + 1] << 63;
-                    joined = join(joined, join(row[w], join(left, right)));
-                }
-                out[w] = joined;
-            }
-        });
-        Bits {
-            cells: self.cells,
-            words: self.words,
-            bits,
-        }
-    }
-}
-
 /// What one plane of one component is made of.
 #[derive(Default)]
 struct Plane {
@@ -226,50 +118,6 @@ struct Plane {
     stream: Vec<Packed>,
     interior: Vec<u8>,
     unknowns: usize,
-}
-
-/// Which faces are worth a look.
-struct Sieve<const D: usize> {
-    /// Cells whose surroundings are full and free.
-    deep: Bits<D>,
-    /// Cells beside something.
-    near: Bits<D>,
-}
-
-impl<const D: usize> Sieve<D> {
-    /// The samples of faces that are neither in the interior nor far from everything.
-    fn samples(&self, cells: [usize; D], ground: &impl Ground<D>) -> Samples<D> {
-        let deeper = self.deep.spread(true);
-        Samples::new(cells, ground, |at| {
-            let near = self.near.is_set(at) || (0..D).any(|a| self.near.is_set(moved(at, a, -1)));
-            near && !deeper.is_set(at)
-        })
-    }
-
-    /// Which of the eight faces from `at` are in the interior.
-    fn interior(&self, axis: usize, at: [i32; D]) -> u64 {
-        let x = at[0] as usize;
-        let own = self.deep.around(at, x);
-        let low = if axis == 0 {
-            own << 1
-        } else {
-            self.deep.around(moved(at, axis, -1), x)
-        };
-        (own & low) >> 1 & 0xff
-    }
-
-    /// The faces of the eight from `at` that may be free.
-    fn candidates(&self, axis: usize, at: [i32; D]) -> u64 {
-        let x = at[0] as usize;
-        let own = self.near.around(at, x);
-        // A face is beside its cells and beside what its edges touch.
-        let low = if axis == 0 {
-            own << 1
-        } else {
-            self.near.around(moved(at, axis, -1), x)
-        };
-        ((own | low | own << 1) >> 1) & 0xff
-    }
 }
 
 impl<const D: usize> Level<D> {
@@ -280,28 +128,66 @@ impl<const D: usize> Level<D> {
         stiffness: f32,
         graded: Option<Vec<f32>>,
     ) -> Self {
-        let sieve = Sieve {
-            deep: Bits::new(shape.cells, |at| ground.is_plain(at)).spread(true),
-            near: Bits::new(shape.cells, |at| ground.is_there(at)).spread(false),
-        };
+        let sieve = Sieve::new(shape.cells, ground);
         let samples = sieve.samples(shape.cells, ground);
         let inside = Inside {
             shape: &shape,
             stiffness,
             graded: graded.as_deref(),
         };
-        let mut unknowns = 0;
-        let components = std::array::from_fn(|axis| {
-            let (component, count) = component(&inside, ground, &sieve, &samples, axis);
-            unknowns += count;
-            component
+        let parts = std::array::from_fn(|axis| {
+            component(&shape, |at| {
+                let interior = sieve.interior(axis, at);
+                (interior != 0xff).then(|| {
+                    let faces = sieve.candidates(axis, at);
+                    pack(ground, &samples, &inside, axis, at, [faces, interior])
+                })
+            })
         });
+        Level::join(shape, stiffness, graded, parts)
+    }
+
+    /// A level whose rows are known: those that the stiffness explains are computed, the others
+    /// are kept.
+    pub fn from_rows(
+        shape: Shape<D>,
+        stiffness: f32,
+        graded: Option<Vec<f32>>,
+        row: impl Fn(usize, usize) -> Row + Sync,
+    ) -> Self {
+        let inside = Inside {
+            shape: &shape,
+            stiffness,
+            graded: graded.as_deref(),
+        };
+        let parts = std::array::from_fn(|axis| {
+            component(&shape, |at| {
+                let first = shape.index(at);
+                let mut eight = Eight::default();
+                for lane in 0..BLOCK {
+                    let row = row(axis, first + lane);
+                    if row.is_free() {
+                        eight.set(lane, &row, row == inside.row(axis, first + lane));
+                    }
+                }
+                (eight.interior != u8::MAX).then_some(eight)
+            })
+        });
+        Level::join(shape, stiffness, graded, parts)
+    }
+
+    fn join(
+        shape: Shape<D>,
+        stiffness: f32,
+        graded: Option<Vec<f32>>,
+        parts: [(Component, usize); D],
+    ) -> Self {
         Level {
             shape,
             stiffness,
             graded,
-            components,
-            unknowns,
+            unknowns: parts.iter().map(|part| part.1).sum(),
+            components: parts.map(|part| part.0),
         }
     }
 
@@ -343,6 +229,46 @@ impl<const D: usize> Level<D> {
             INTERIOR => true,
             place => component.stream[place as usize].is_free(index % BLOCK),
         }
+    }
+
+    /// Calls `visit(memory index, mass)` for every free face of a plane of a component.
+    #[inline]
+    pub fn each_free(&self, axis: usize, z: usize, mut visit: impl FnMut(usize, f32)) {
+        let component = &self.components[axis];
+        for segment in component.in_plane(z) {
+            let first = segment.index as usize;
+            for k in 0..segment.blocks as usize * BLOCK {
+                if segment.stream == INTERIOR {
+                    visit(first + k, 1.0);
+                    continue;
+                }
+                let packed = &component.stream[segment.stream as usize + k / BLOCK];
+                if packed.is_free(k % BLOCK) {
+                    visit(first + k, packed.mass[k % BLOCK]);
+                }
+            }
+        }
+    }
+
+    /// The held faces that free ones couple with: component and memory index, some of them more
+    /// than once.
+    pub fn held_beside_free(&self) -> Vec<(usize, usize)> {
+        let planes = (0..self.shape.planes() * D).into_par_iter();
+        let of_plane = |k: usize| {
+            let (axis, mut held) = (k % D, Vec::new());
+            self.each_free(axis, k / D, |index, _| {
+                if self.is_interior(axis, index) {
+                    return;
+                }
+                couplings(self, axis, index, |a, i, weight| {
+                    if weight != 0.0 && !self.is_free(a, i) {
+                        held.push((a, i));
+                    }
+                });
+            });
+            held
+        };
+        planes.with_min_len(8).flat_map_iter(of_plane).collect()
     }
 
     /// The memory index of every free face of a component, in order.
@@ -400,17 +326,15 @@ fn interior_bound<const D: usize>(row: &Row) -> f32 {
     bound
 }
 
+/// A component and its free faces. `block` gives the rows of the eight faces from a point, or
+/// `None` if all are in the interior.
 fn component<const D: usize>(
-    inside: &Inside<'_, D>,
-    ground: &impl Ground<D>,
-    sieve: &Sieve<D>,
-    samples: &Samples<D>,
-    axis: usize,
+    shape: &Shape<D>,
+    block: impl Fn([i32; D]) -> Option<Eight> + Sync,
 ) -> (Component, usize) {
-    let shape = inside.shape;
     let planes: Vec<Plane> = (0..shape.planes())
         .into_par_iter()
-        .map(|z| plane(inside, ground, sieve, samples, axis, z))
+        .map(|z| plane(shape, z, &block))
         .collect();
     let mut component = Component {
         blocks: vec![NONE; shape.block_count()],
@@ -442,14 +366,10 @@ fn component<const D: usize>(
 }
 
 fn plane<const D: usize>(
-    inside: &Inside<'_, D>,
-    ground: &impl Ground<D>,
-    sieve: &Sieve<D>,
-    samples: &Samples<D>,
-    axis: usize,
+    shape: &Shape<D>,
     z: usize,
+    block: &impl Fn([i32; D]) -> Option<Eight>,
 ) -> Plane {
-    let shape = inside.shape;
     let mut plane = Plane::default();
     for r in 0..shape.plane_rows() {
         let mut at = shape.row_at(z, r);
@@ -457,20 +377,18 @@ fn plane<const D: usize>(
             at[0] = (b * BLOCK) as i32;
             let index = shape.index(at) as u32;
             let next = plane.stream.len() as u32;
-            let interior = sieve.interior(axis, at);
-            let stream = if interior == 0xff {
-                plane.unknowns += BLOCK;
-                INTERIOR
-            } else {
-                let faces = sieve.candidates(axis, at);
-                let (packed, count) = pack(ground, samples, inside, axis, at, [faces, interior]);
-                if count == 0 {
-                    continue;
+            let stream = match block(at) {
+                None => {
+                    plane.unknowns += BLOCK;
+                    INTERIOR
                 }
-                plane.stream.push(packed);
-                plane.interior.push(interior as u8);
-                plane.unknowns += count;
-                next
+                Some(eight) if eight.count == 0 => continue,
+                Some(eight) => {
+                    plane.stream.push(eight.packed);
+                    plane.interior.push(eight.interior);
+                    plane.unknowns += eight.count;
+                    next
+                }
             };
             extend(&mut plane.segments, index, stream, b > 0);
         }
@@ -478,8 +396,25 @@ fn plane<const D: usize>(
     plane
 }
 
-/// The rows of eight faces and how many of them are free, given which may be and which are in the
-/// interior.
+/// The rows of eight faces.
+#[derive(Default)]
+struct Eight {
+    packed: Packed,
+    /// How many of them are free.
+    count: usize,
+    /// Those whose rows are of the interior.
+    interior: u8,
+}
+
+impl Eight {
+    fn set(&mut self, lane: usize, row: &Row, interior: bool) {
+        self.packed.set(lane, row);
+        self.count += 1;
+        self.interior |= u8::from(interior) << lane;
+    }
+}
+
+/// The rows of the eight faces from `at`, given which may be free and which are in the interior.
 fn pack<const D: usize>(
     ground: &impl Ground<D>,
     samples: &Samples<D>,
@@ -487,22 +422,21 @@ fn pack<const D: usize>(
     axis: usize,
     at: [i32; D],
     [faces, interior]: [u64; 2],
-) -> (Packed, usize) {
-    let mut packed = Packed::default();
-    let mut count = 0;
+) -> Eight {
+    let mut eight = Eight::default();
     for lane in (0..BLOCK).filter(|lane| faces >> lane & 1 == 1) {
         let face = moved(at, 0, lane as i32);
-        let row = if interior >> lane & 1 == 1 {
+        let is_interior = interior >> lane & 1 == 1;
+        let row = if is_interior {
             inside.row(axis, inside.shape.index(face))
         } else {
             row(ground, samples, axis, face)
         };
         if row.is_free() {
-            packed.set(lane, &row);
-            count += 1;
+            eight.set(lane, &row, is_interior);
         }
     }
-    (packed, count)
+    eight
 }
 
 /// Adds a block to the last segment if it goes on there, or begins another, as every row does.

@@ -1,19 +1,19 @@
 //! The solver: a body, a right-hand side, a method.
 
+use rayon::prelude::*;
+
+use super::assembled::Assembled;
 use super::body::Body;
 use super::csr::{Numbers, couplings, matrix};
-use super::cycle::Hierarchy;
+use super::cycle::{Hierarchy, Vector, each_plane};
 use super::ground::Sampled;
 use super::level::Level;
 use super::method::{ViscousMethod, ViscousOptions};
 use super::mgpcg::{Mgpcg, Task};
 use super::shape::Shape;
 use crate::csr::Csr;
-use crate::mic::{Mic0, Mic0Options};
-use crate::null_space::NullSpace;
+use crate::lattice::wave::Shared;
 use crate::outcome::{Outcome, SolveError, Tolerance};
-use crate::pcg::Pcg;
-use crate::precond::Jacobi;
 use crate::vector;
 
 /// Solves `(M + K) u = M u*` for a [`Body`], with all its memory.
@@ -25,10 +25,12 @@ pub struct ViscousSolver<const D: usize> {
     mgpcg: Mgpcg<D>,
     /// The first cell of the level in the body's lattice.
     offset: [i32; D],
+    /// The max norm of the right-hand side.
+    norm: f64,
     /// Mass times what was loaded, at free faces.
-    b: [Vec<f64>; D],
+    b: Vector<f64, D>,
     /// The solution at free faces, what holds them at held ones.
-    x: [Vec<f64>; D],
+    x: Vector<f64, D>,
 }
 
 impl<const D: usize> ViscousSolver<D> {
@@ -39,6 +41,7 @@ impl<const D: usize> ViscousSolver<D> {
             hierarchy: None,
             mgpcg: Mgpcg::default(),
             offset: [0; D],
+            norm: 0.0,
             b: std::array::from_fn(|_| Vec::new()),
             x: std::array::from_fn(|_| Vec::new()),
         }
@@ -46,7 +49,7 @@ impl<const D: usize> ViscousSolver<D> {
 
     /// Takes over a body.
     pub fn assemble(&mut self, body: &impl Body<D>) {
-        self.hierarchy = None;
+        let spare = self.hierarchy.take();
         let Some(ground) = Sampled::new(body) else {
             return;
         };
@@ -57,7 +60,7 @@ impl<const D: usize> ViscousSolver<D> {
         let graded = ground.graded(&shape);
         let stiffness = ground.uniform.unwrap_or(1.0);
         let level = Level::new(shape, &ground, stiffness, graded);
-        self.hierarchy = Some(Hierarchy::new(level, &ground, self.options));
+        self.hierarchy = Some(Hierarchy::new(level, &ground, self.options, spare));
     }
 
     /// The finest level.
@@ -81,29 +84,27 @@ impl<const D: usize> ViscousSolver<D> {
         let Some(level) = self.hierarchy.as_ref().map(|h| &h.floors[0].level) else {
             return;
         };
-        let shape = &level.shape;
-        for axis in 0..D {
-            let (b, x) = (&mut self.b[axis], &mut self.x[axis]);
-            b.clear();
-            b.resize(shape.len, 0.0);
-            x.clear();
-            x.resize(shape.len, 0.0);
-            for index in level.free_faces(axis) {
-                let u = velocity(axis, face_at(shape, self.offset, index));
-                x[index] = u;
-                b[index] = f64::from(level.row(axis, index).mass) * u;
-            }
+        let at = |index| face_at(&level.shape, self.offset, index);
+        clear(&mut self.b, level.shape.len);
+        clear(&mut self.x, level.shape.len);
+        let (b, x) = (shared(&mut self.b), shared(&mut self.x));
+        each_plane(level, &|axis, z| {
+            level.each_free(axis, z, |index, mass| {
+                let u = velocity(axis, at(index));
+                // SAFETY: a plane is written by one call.
+                unsafe {
+                    *x[axis].get().add(index) = u;
+                    *b[axis].get().add(index) = f64::from(mass) * u;
+                }
+            });
+        });
+        let mut is_moved = false;
+        for (axis, index) in level.held_beside_free() {
+            let u = velocity(axis, at(index));
+            is_moved |= u != 0.0;
+            self.x[axis][index] = u;
         }
-        // Held faces that free ones couple with.
-        for axis in 0..D {
-            for index in level.free_faces(axis) {
-                couplings(level, axis, index, |a, i, value| {
-                    if value != 0.0 && !level.is_free(a, i) && self.x[a][i] == 0.0 {
-                        self.x[a][i] = velocity(a, face_at(shape, self.offset, i));
-                    }
-                });
-            }
-        }
+        self.norm = self.rhs_norm(is_moved);
     }
 
     /// Sets the right-hand side itself at free faces, with everything at rest: a guess of zero and
@@ -112,17 +113,54 @@ impl<const D: usize> ViscousSolver<D> {
         let Some(level) = self.hierarchy.as_ref().map(|h| &h.floors[0].level) else {
             return;
         };
-        let shape = &level.shape;
-        for axis in 0..D {
-            let (b, x) = (&mut self.b[axis], &mut self.x[axis]);
-            b.clear();
-            b.resize(shape.len, 0.0);
-            x.clear();
-            x.resize(shape.len, 0.0);
-            for index in level.free_faces(axis) {
-                b[index] = rhs(axis, face_at(shape, self.offset, index));
-            }
+        clear(&mut self.b, level.shape.len);
+        clear(&mut self.x, level.shape.len);
+        let b = shared(&mut self.b);
+        each_plane(level, &|axis, z| {
+            level.each_free(axis, z, |index, _| {
+                let value = rhs(axis, face_at(&level.shape, self.offset, index));
+                // SAFETY: a plane is written by one call.
+                unsafe { *b[axis].get().add(index) = value };
+            });
+        });
+        self.norm = self.rhs_norm(false);
+    }
+
+    /// The max norm of the right-hand side, with what is held moved there if it moves.
+    fn rhs_norm(&self, is_moved: bool) -> f64 {
+        let Some(level) = self.level() else {
+            return 0.0;
+        };
+        let norms: Vec<f64> = (0..level.shape.planes() * D)
+            .into_par_iter()
+            .with_min_len(8)
+            .map(|k| {
+                let (axis, mut largest) = (k % D, 0.0);
+                level.each_free(axis, k / D, |index, _| {
+                    let value = if is_moved {
+                        self.right_hand_side(level, axis, index)
+                    } else {
+                        self.b[axis][index]
+                    };
+                    largest = vector::max_or_nan(value.abs(), largest);
+                });
+                largest
+            })
+            .collect();
+        norms.into_iter().fold(0.0, vector::max_or_nan)
+    }
+
+    /// The right-hand side of the system over free faces.
+    fn right_hand_side(&self, level: &Level<D>, axis: usize, index: usize) -> f64 {
+        let mut value = self.b[axis][index];
+        if !level.is_interior(axis, index) {
+            couplings(level, axis, index, |a, i, weight| {
+                if weight != 0.0 && !level.is_free(a, i) {
+                    value -= weight * self.x[a][i];
+                }
+            });
         }
+        value
     }
 
     /// The value at a face that is free.
@@ -159,16 +197,9 @@ impl<const D: usize> ViscousSolver<D> {
             quantity: "matrix",
             iteration: 0,
         })?;
-        let mut rhs = Vec::with_capacity(numbers.count());
-        for (axis, index) in numbers.iter() {
-            let mut value = self.b[axis][index];
-            couplings(level, axis, index, |a, i, weight| {
-                if weight != 0.0 && !level.is_free(a, i) {
-                    value -= weight * self.x[a][i];
-                }
-            });
-            rhs.push(value);
-        }
+        let faces = numbers.iter();
+        let rhs = faces.map(|(axis, index)| self.right_hand_side(level, axis, index));
+        let rhs = rhs.collect();
         Ok((a, rhs, numbers))
     }
 
@@ -184,7 +215,7 @@ impl<const D: usize> ViscousSolver<D> {
     }
 
     fn solve_multigrid(&mut self, tol: &Tolerance) -> Result<Outcome, SolveError> {
-        let norm = self.rhs_norm();
+        let norm = self.norm;
         let Some(hierarchy) = self.hierarchy.as_mut().filter(|_| norm != 0.0) else {
             for x in &mut self.x {
                 x.fill(0.0);
@@ -199,32 +230,28 @@ impl<const D: usize> ViscousSolver<D> {
         self.mgpcg.solve(hierarchy, &mut task, tol)
     }
 
-    /// The max norm of the right-hand side, what is held moved there.
-    fn rhs_norm(&self) -> f64 {
-        let b = self.b.iter().flatten();
-        b.fold(0.0, |m, &v| vector::max_or_nan(v.abs(), m))
-    }
-
     fn solve_assembled(&mut self, tol: &Tolerance) -> Result<Outcome, SolveError> {
         let (a, rhs, numbers) = self.system()?;
         let mut x: Vec<f64> = numbers.iter().map(|(axis, i)| self.x[axis][i]).collect();
-        let none = NullSpace::none();
-        let outcome = if self.options.method == ViscousMethod::PcgIc {
-            let plain = Mic0Options {
-                tau: 0.0,
-                ..Mic0Options::default()
-            };
-            let mut m = Mic0::new(&a, plain);
-            Pcg::new().solve(&a, &mut m, &none, &rhs, &mut x, tol)?
-        } else {
-            let mut m = Jacobi::new(&a);
-            Pcg::new().solve(&a, &mut m, &none, &rhs, &mut x, tol)?
-        };
+        let mut assembled = Assembled::new(&a, self.options.method);
+        let outcome = assembled.solve(&a, &rhs, &mut x, tol)?;
         for ((axis, i), x) in numbers.iter().zip(x) {
             self.x[axis][i] = x;
         }
         Ok(outcome)
     }
+}
+
+/// Zeroes of the length asked for, in the memory that is there.
+fn clear<const D: usize>(v: &mut Vector<f64, D>, len: usize) {
+    for v in v {
+        v.clear();
+        v.resize(len, 0.0);
+    }
+}
+
+fn shared<const D: usize>(v: &mut Vector<f64, D>) -> [Shared<f64>; D] {
+    v.each_mut().map(|v| Shared(v.as_mut_ptr()))
 }
 
 /// The face of the body's lattice at a memory index.

@@ -2,7 +2,7 @@
 
 use super::body::{Body, Fill};
 use super::csr::{Numbers, matrix};
-use super::cycle::{Floor, Hierarchy};
+use super::cycle::{Floor, Hierarchy, each_plane};
 use super::ground::Sampled;
 use super::kernel;
 use super::level::Level;
@@ -33,7 +33,7 @@ fn hierarchy_with<const D: usize>(body: &impl Body<D>, smoother: Smoother) -> Hi
         smoother,
         ..ViscousOptions::default()
     };
-    Hierarchy::new(level, &ground, options)
+    Hierarchy::new(level, &ground, options, None)
 }
 
 fn fill_noise<const D: usize>(floor: &Floor<D>, seed: usize) -> [Vec<f32>; D] {
@@ -68,7 +68,7 @@ fn kernels_apply_the_matrix<const D: usize>(body: &impl Body<D>) {
         let three = floor.three();
         let level = &floor.level;
         // SAFETY: vectors of the level.
-        floor.each(|axis, z| unsafe {
+        each_plane(level, &|axis, z| unsafe {
             kernel::apply(level, axis, z, three);
         });
         let size = y.iter().fold(0.0f64, |m, v| m.max(v.abs()));

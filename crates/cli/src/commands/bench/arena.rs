@@ -11,8 +11,9 @@ use plash_scene::{AnySetup, Scene};
 use plash_solve::Problem;
 use serde_json::{Value, json};
 
-use super::entry::{Carry, Entry, Row};
+use super::entry::{Carry, Entry};
 use super::plan::{Plan, Wanted};
+use super::row::{Contest, Row};
 use crate::console::{Console, plural};
 use crate::failure::{Failure, Outcome, chain};
 
@@ -69,6 +70,15 @@ impl Census {
 }
 
 impl Course {
+    /// The rows, as drawings take them.
+    pub fn contest(&self) -> Contest<'_> {
+        Contest {
+            case: &self.case,
+            size: self.size,
+            rows: &self.rows,
+        }
+    }
+
     /// The systems, for programs.
     pub fn to_json(&self) -> Value {
         json!({

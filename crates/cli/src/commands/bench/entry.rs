@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use plash_solve::galerkin::{Boundary, Coarse, Interpolation};
 use plash_solve::{Method, MethodOptions, Policy, Problem, Solver, SubSolver, Tolerance};
-use serde_json::{Value, json};
 
 use super::memory::Memory;
+use super::row::{Row, Tally};
 
 /// A method, or a variant of one, under the name it was asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,38 +92,6 @@ pub struct Entry {
     tally: Tally,
 }
 
-/// What a method has taken, summed over systems.
-#[derive(Clone, Debug, Default)]
-pub struct Tally {
-    /// Systems it was given.
-    pub systems: usize,
-    /// Systems it solved to the tolerance.
-    pub converged: usize,
-    /// Systems that another method had to solve for it.
-    pub fell_back: usize,
-    /// Why the first of those failed that broke it.
-    pub first_error: Option<String>,
-    iterations: usize,
-    outer_iterations: usize,
-    setup_seconds: f64,
-    solve_seconds: f64,
-}
-
-/// What a method took on a case of one size.
-#[derive(Clone, Debug)]
-pub struct Row {
-    /// The scene.
-    pub case: String,
-    /// Cells along its longest side.
-    pub size: u64,
-    /// The method, as typed.
-    pub method: String,
-    /// Sums.
-    pub tally: Tally,
-    /// The most memory it held at once, the problem itself not counted.
-    pub peak_memory_bytes: usize,
-}
-
 impl Entry {
     /// A method that has met no system yet.
     pub fn new(choice: Choice) -> Entry {
@@ -163,19 +131,16 @@ impl Entry {
             solve = start.elapsed().as_secs_f64() - setup;
             solved
         });
-        let tally = &mut self.tally;
-        tally.systems += 1;
-        tally.setup_seconds += setup;
-        tally.solve_seconds += solve;
+        self.tally.add_system([setup, solve]);
         match solved {
             Ok(solved) => {
-                tally.converged += usize::from(solved.solution.converged());
-                tally.fell_back += usize::from(solved.fell_back);
-                tally.iterations += solved.solution.iterations;
-                tally.outer_iterations += solved.solution.outer_iterations;
+                let solution = &solved.solution;
+                self.tally.fell_back += usize::from(solved.fell_back);
+                let counts = [solution.iterations, solution.outer_iterations];
+                self.tally.add_solution(counts, solution.converged());
             }
             Err(error) => {
-                tally.first_error.get_or_insert_with(|| error.to_string());
+                self.tally.add_error(error.to_string());
                 // What broke the method is no guess for its next system.
                 self.x.clear();
             }
@@ -190,56 +155,8 @@ impl Entry {
             method: self.choice.name.clone(),
             tally: self.tally.clone(),
             peak_memory_bytes: self.memory.peak(),
+            detail: None,
         }
-    }
-}
-
-impl Row {
-    /// Iterations, cycles or sweeps per system.
-    pub fn average_iterations(&self) -> f64 {
-        self.average(self.tally.iterations as f64)
-    }
-
-    /// Outer iterations per system.
-    pub fn average_outer_iterations(&self) -> f64 {
-        self.average(self.tally.outer_iterations as f64)
-    }
-
-    /// Seconds of set-up per system.
-    pub fn average_setup_seconds(&self) -> f64 {
-        self.average(self.tally.setup_seconds)
-    }
-
-    /// Seconds of solving per system.
-    pub fn average_solve_seconds(&self) -> f64 {
-        self.average(self.tally.solve_seconds)
-    }
-
-    /// Seconds per system.
-    pub fn average_seconds(&self) -> f64 {
-        self.average_setup_seconds() + self.average_solve_seconds()
-    }
-
-    fn average(&self, sum: f64) -> f64 {
-        sum / self.tally.systems.max(1) as f64
-    }
-
-    /// For programs.
-    pub fn to_json(&self) -> Value {
-        json!({
-            "case": self.case,
-            "size": self.size,
-            "method": self.method,
-            "systems": self.tally.systems,
-            "converged": self.tally.converged,
-            "fell_back": self.tally.fell_back,
-            "average_iterations": self.average_iterations(),
-            "average_outer_iterations": self.average_outer_iterations(),
-            "average_setup_seconds": self.average_setup_seconds(),
-            "average_solve_seconds": self.average_solve_seconds(),
-            "peak_memory_bytes": self.peak_memory_bytes,
-            "error": self.tally.first_error,
-        })
     }
 }
 

@@ -4,8 +4,8 @@ use plash_scene::memory::human_bytes;
 use serde_json::{Value, json};
 
 use super::arena::Course;
-use super::entry::Row;
 use super::published::{DIVERGED, Published, Quantity};
+use super::row::Row;
 use crate::console::{count, plural};
 
 /// What the methods took on one case and size, for people.
@@ -65,8 +65,8 @@ pub fn table(table: &Published, courses: &[Course]) -> String {
             let row = course.rows.iter().find(|row| row.method == *method);
             line.push(match row {
                 Some(row) => {
-                    let mark = if is_solved(row) { "" } else { "*" };
-                    is_marked |= !is_solved(row);
+                    let mark = if row.is_solved() { "" } else { "*" };
+                    is_marked |= !row.is_solved();
                     format!("{}{mark} ({published})", figure(ours(table, row)))
                 }
                 None => format!("– ({published})"),
@@ -102,16 +102,12 @@ pub fn table_json(table: &Published, courses: &[Course]) -> Value {
                 "column": name,
                 "method": method,
                 "ours": row.map(|row| ours(table, row)),
-                "converged": row.map(is_solved),
+                "converged": row.map(Row::is_solved),
                 "published": published,
             }));
         }
     }
     json!({ "number": table.number, "title": table.title, "figures": figures })
-}
-
-fn is_solved(row: &Row) -> bool {
-    row.tally.converged == row.tally.systems
 }
 
 /// What the table counts, as we measured it.
@@ -124,7 +120,7 @@ fn ours(table: &Published, row: &Row) -> f64 {
 }
 
 /// A figure with three digits that count, or more where they stand before the point.
-fn figure(value: f64) -> String {
+pub fn figure(value: f64) -> String {
     if value.is_nan() {
         return "NA".into();
     }
@@ -145,7 +141,7 @@ fn figure(value: f64) -> String {
 }
 
 /// Lines of cells as columns: the first to the left, the others to the right.
-fn aligned(lines: &[Vec<String>]) -> String {
+pub fn aligned(lines: &[Vec<String>]) -> String {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         let cells = lines.iter().filter_map(|line| line.get(column));

@@ -1,0 +1,235 @@
+//! A solver for matrices that come from elsewhere.
+
+use super::assembled::Assembled;
+use super::convert::Converted;
+use super::cycle::Hierarchy;
+use super::method::{ViscousMethod, ViscousOptions};
+use super::mgpcg::{Mgpcg, Task};
+use super::places::Faces;
+use crate::csr::Csr;
+use crate::operator::Operator;
+use crate::outcome::{Outcome, SolveError, Status, Tolerance};
+use crate::vector;
+
+/// Solves `A u = b` for the velocities of a staggered lattice, given only the matrix and where
+/// its unknowns lie.
+///
+/// [`ViscousMethod::Mgpcg`] recovers the lattice and works on it in single precision; the
+/// residual that counts is that of the matrix itself, in double precision.
+pub struct StoredSolver {
+    options: ViscousOptions,
+    engine: Option<Engine>,
+}
+
+enum Engine {
+    Assembled(Assembled),
+    Flat(Box<Multigrid<2>>),
+    Solid(Box<Multigrid<3>>),
+    /// What was recovered, before its levels are built.
+    FlatLattice(Box<Converted<2>>),
+    SolidLattice(Box<Converted<3>>),
+}
+
+impl StoredSolver {
+    /// A solver that has not met a matrix yet.
+    pub fn new(options: ViscousOptions) -> Self {
+        StoredSolver {
+            options,
+            engine: None,
+        }
+    }
+
+    /// Recovers the lattice, if the method needs it.
+    ///
+    /// # Errors
+    /// [`SolveError::NotStaggered`] if there is none.
+    pub fn convert(&mut self, a: &Csr, faces: Option<Faces<'_>>) -> Result<(), SolveError> {
+        self.engine = None;
+        if self.options.method != ViscousMethod::Mgpcg {
+            return Ok(());
+        }
+        let misfit = |reason| SolveError::NotStaggered { reason };
+        let faces = faces.ok_or(misfit("coordinates or components are missing"))?;
+        self.engine = Some(match faces.dimensions {
+            2 => Engine::FlatLattice(Box::new(Converted::new(a, &faces).map_err(misfit)?)),
+            3 => Engine::SolidLattice(Box::new(Converted::new(a, &faces).map_err(misfit)?)),
+            _ => return Err(misfit("it has neither two nor three dimensions")),
+        });
+        Ok(())
+    }
+
+    /// Derives what depends on the matrix alone: factors or levels.
+    pub fn prepare(&mut self, a: &Csr) {
+        self.engine = Some(match self.engine.take() {
+            Some(Engine::FlatLattice(found)) => {
+                Engine::Flat(Box::new(Multigrid::new(*found, self.options)))
+            }
+            Some(Engine::SolidLattice(found)) => {
+                Engine::Solid(Box::new(Multigrid::new(*found, self.options)))
+            }
+            Some(ready @ (Engine::Flat(_) | Engine::Solid(_) | Engine::Assembled(_))) => ready,
+            None => Engine::Assembled(Assembled::new(a, self.options.method)),
+        });
+    }
+
+    /// Levels of the hierarchy; 0 if there is none.
+    pub fn levels(&self) -> usize {
+        match &self.engine {
+            Some(Engine::Flat(multigrid)) => multigrid.hierarchy.floors.len(),
+            Some(Engine::Solid(multigrid)) => multigrid.hierarchy.floors.len(),
+            _ => 0,
+        }
+    }
+
+    /// Solves for a right-hand side from the guess in `x`.
+    ///
+    /// # Errors
+    /// As [`Pcg::solve`](crate::Pcg::solve).
+    pub fn solve(
+        &mut self,
+        a: &Csr,
+        b: &[f64],
+        x: &mut [f64],
+        tol: &Tolerance,
+    ) -> Result<Outcome, SolveError> {
+        self.prepare(a);
+        check(a, b, x)?;
+        match self.engine.as_mut() {
+            Some(Engine::Assembled(assembled)) => assembled.solve(a, b, x, tol),
+            Some(Engine::Flat(multigrid)) => multigrid.solve(a, b, x, tol),
+            Some(Engine::Solid(multigrid)) => multigrid.solve(a, b, x, tol),
+            _ => Err(SolveError::NotStaggered {
+                reason: "no lattice was recovered",
+            }),
+        }
+    }
+}
+
+fn check(a: &Csr, b: &[f64], x: &[f64]) -> Result<(), SolveError> {
+    let expected = a.rows();
+    for (quantity, v) in [("right-hand side", b), ("vector of unknowns", x)] {
+        if v.len() != expected {
+            let found = v.len();
+            return Err(SolveError::Shape {
+                quantity,
+                expected,
+                found,
+            });
+        }
+        if !vector::max_norm(v).is_finite() {
+            return Err(SolveError::NotFinite {
+                quantity,
+                iteration: 0,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The recovered lattice at work: defect correction around [`Mgpcg`].
+struct Multigrid<const D: usize> {
+    hierarchy: Hierarchy<D>,
+    mgpcg: Mgpcg<D>,
+    mass: f64,
+    faces: Vec<(u8, u32)>,
+    /// The defect on the lattice, and its correction.
+    b: [Vec<f64>; D],
+    x: [Vec<f64>; D],
+}
+
+impl<const D: usize> Multigrid<D> {
+    fn new(found: Converted<D>, options: ViscousOptions) -> Self {
+        let len = found.level.shape.len;
+        let vector = || std::array::from_fn(|_| vec![0.0; len]);
+        Multigrid {
+            hierarchy: Hierarchy::new(found.level, &found.cells, options, None),
+            mgpcg: Mgpcg::default(),
+            mass: found.mass,
+            faces: found.faces,
+            b: vector(),
+            x: vector(),
+        }
+    }
+
+    fn solve(
+        &mut self,
+        a: &Csr,
+        b: &[f64],
+        x: &mut [f64],
+        tol: &Tolerance,
+    ) -> Result<Outcome, SolveError> {
+        let target = tol.target(vector::max_norm(b));
+        let (mut u, mut r) = (x.to_vec(), vec![0.0; b.len()]);
+        let initial_residual = residual(a, b, &u, &mut r);
+        let (mut found, mut last, mut iterations) = (initial_residual, f64::INFINITY, 0);
+        let status = loop {
+            if found <= target {
+                break Status::Converged;
+            }
+            if iterations >= tol.max_iterations {
+                break Status::IterationLimit;
+            }
+            // A matrix in double precision is met half way each time; one that single precision
+            // holds, at once.
+            if found > 0.5 * last {
+                break Status::Stagnated;
+            }
+            last = found;
+            iterations += self.correct(&r, &mut u, target, tol.max_iterations - iterations)?;
+            found = residual(a, b, &u, &mut r);
+        };
+        if !found.is_finite() {
+            return Err(SolveError::NotFinite {
+                quantity: "residual",
+                iteration: iterations,
+            });
+        }
+        x.copy_from_slice(&u);
+        Ok(Outcome {
+            status,
+            iterations,
+            residual: found,
+            initial_residual,
+        })
+    }
+
+    /// Adds to `u` what reduces the defect to the target on the lattice; returns iterations.
+    fn correct(
+        &mut self,
+        defect: &[f64],
+        u: &mut [f64],
+        target: f64,
+        limit: usize,
+    ) -> Result<usize, SolveError> {
+        self.x.iter_mut().for_each(|x| x.fill(0.0));
+        for (&(axis, index), r) in self.faces.iter().zip(defect) {
+            self.b[axis as usize][index as usize] = r / self.mass;
+        }
+        let norm = vector::max_norm(defect) / self.mass;
+        let tol = Tolerance {
+            relative: 0.0,
+            absolute: target / self.mass,
+            max_iterations: limit,
+        };
+        let mut task = Task {
+            b: &self.b,
+            x: &mut self.x,
+            norm,
+        };
+        let outcome = self.mgpcg.solve(&mut self.hierarchy, &mut task, &tol)?;
+        for (u, &(axis, index)) in u.iter_mut().zip(&self.faces) {
+            *u += self.x[axis as usize][index as usize];
+        }
+        // Even no step forward is one: the loop around must end.
+        Ok(outcome.iterations.max(1))
+    }
+}
+
+/// `r ← b − A u`; its max norm.
+fn residual(a: &Csr, b: &[f64], u: &[f64], r: &mut [f64]) -> f64 {
+    a.apply(u, r);
+    for (r, b) in r.iter_mut().zip(b) {
+        *r = b - *r;
+    }
+    vector::max_norm(r)
+}
