@@ -28,16 +28,38 @@ THREADS = [2, 1]
 SHORT = 1_000_000
 # How far solutions that meet the tolerance may differ, relative to the largest entry.
 AGREEMENT = 1e-4
-# What each program is asked for: methods of the linear problem and of the separating one.
+# What each program is asked for, by problem.
 METHODS = {
-    "plash": (["mgpcg", "pcg-mic"], ["auto", "pi-pcg"]),
-    "petsc": (["cg-hypre", "cg-icc"], ["vi-icc"]),
-    "eigen": (["cg-ic", "cg-diagonal"], ["pi-ic", "pi-diagonal"]),
+    "linear": {
+        "plash": ["mgpcg", "pcg-mic"],
+        "petsc": ["cg-hypre", "cg-icc"],
+        "eigen": ["cg-ic", "cg-diagonal"],
+    },
+    "separating": {
+        "plash": ["auto", "pi-pcg"],
+        "petsc": ["vi-icc"],
+        "eigen": ["pi-ic", "pi-diagonal"],
+    },
+    "viscosity": {
+        "plash": ["mgpcg", "pcg-ic"],
+        "petsc": ["cg-icc", "cg-gamg"],
+        "eigen": ["cg-ic", "cg-diagonal"],
+    },
 }
+# The problems that a system of a kind poses.
+PROBLEMS = {"pressure": ["linear", "separating"], "viscosity": ["viscosity"]}
 # What everything else is measured by.
-OURS = {False: ("plash", "mgpcg"), True: ("plash", "auto")}
-# The peers whose ratio the summary gives, and whether they solve the separating problem.
-RIVALS = {("petsc", "cg-hypre"): False, ("petsc", "vi-icc"): True}
+OURS = {
+    "linear": ("plash", "mgpcg"),
+    "separating": ("plash", "auto"),
+    "viscosity": ("plash", "mgpcg"),
+}
+# The peers whose ratio the summary gives.
+RIVALS = [
+    ("linear", "petsc", "cg-hypre"),
+    ("separating", "petsc", "vi-icc"),
+    ("viscosity", "petsc", "cg-icc"),
+]
 
 
 class Bench:
@@ -115,10 +137,10 @@ class Bench:
         repeats = 3 if system.rhs.size <= SHORT else 1
         print(f"\n{name}: {system.rhs.size} unknowns, {system.walls.size} at walls", flush=True)
         rows = []
-        for separating in (False, True):
+        for problem in PROBLEMS[system.kind]:
             ours = None
-            for program, methods in METHODS.items():
-                for method in methods[separating]:
+            for program, methods in METHODS[problem].items():
+                for method in methods:
                     for threads in self.threads(program):
                         figures, x = getattr(self, program)(method, threads, repeats)
                         figures.pop("method", None)
@@ -127,16 +149,16 @@ class Bench:
                             "unknowns": int(system.rhs.size),
                             "wall_unknowns": int(system.walls.size),
                             "pocket_unknowns_left_out": dropped,
-                            "problem": "separating" if separating else "linear",
+                            "problem": problem,
                             "program": program,
                             "method": method,
                             **figures,
                             "threads": threads,
                         }
-                        ours = judge(row, system, x, separating, ours, self.args.tol)
+                        ours = judge(row, system, x, ours, self.args.tol)
                         rows.append(row)
                         print("  " + line(row), flush=True)
-        compare_seconds(rows)
+        compare_costs(rows)
         return rows
 
 
@@ -144,8 +166,9 @@ def seconds(figures):
     return figures["setup_seconds"] + figures["solve_seconds"]
 
 
-def judge(row, system, x, separating, ours, tolerance):
+def judge(row, system, x, ours, tolerance):
     """Completes a row by what the solution is worth; returns the solution to compare with."""
+    separating = row["problem"] == "separating"
     if x is None:
         row["verdict"] = row.pop("failed")
         return ours
@@ -153,7 +176,7 @@ def judge(row, system, x, separating, ours, tolerance):
     row["true_residual"] = system.residual(x, separating)
     if separating:
         row["separated"] = system.separated(x)
-    is_ours = (row["program"], row["method"]) == OURS[separating]
+    is_ours = (row["program"], row["method"]) == OURS[row["problem"]]
     ours = x if ours is None and is_ours else ours
     row["difference"] = None if ours is None else float(np.abs(x - ours).max() / np.abs(ours).max())
     if row["true_residual"] > tolerance * (1 + 1e-6):
@@ -165,18 +188,23 @@ def judge(row, system, x, separating, ours, tolerance):
     return ours
 
 
-def compare_seconds(rows):
-    """Adds to each row how many times as long it took as ours with as many threads."""
+def compare_costs(rows):
+    """Adds to each row how many times the seconds and the memory of ours it took, with as many
+    threads."""
     for row in rows:
-        separating = row["problem"] == "separating"
         base = [
-            other["seconds"]
+            other
             for other in rows
-            if (other["program"], other["method"]) == OURS[separating]
+            if (other["program"], other["method"]) == OURS[row["problem"]]
             and (other["problem"], other["threads"]) == (row["problem"], row["threads"])
             and other["verdict"] == "ok"
         ]
-        row["ratio"] = row["seconds"] / base[0] if base and row["verdict"] == "ok" else None
+        row["ratio"] = row["memory_ratio"] = None
+        if base and row["verdict"] == "ok":
+            row["ratio"] = row["seconds"] / base[0]["seconds"]
+            if row["peak_memory_bytes"] and base[0]["peak_memory_bytes"]:
+                memory = row["peak_memory_bytes"] / base[0]["peak_memory_bytes"]
+                row["memory_ratio"] = memory
 
 
 def line(row):
@@ -189,14 +217,14 @@ def line(row):
 def table(rows):
     """The rows as a table in Markdown."""
     head = ["system", "problem", "program", "method", "threads", "iterations", "seconds"]
-    head += ["of it set-up", "read, convert", "MB", "residual", "difference", "ratio"]
+    head += ["of it set-up", "read, convert", "MB", "residual", "difference", "ratio", "memory ratio"]
     lines = [head, ["---"] * len(head)]
     for row in rows:
         start = [row["system"], row["problem"], row["program"], row["method"], str(row["threads"])]
         if row["verdict"] != "ok":
             lines.append(start + [row["verdict"]] + [""] * (len(head) - len(start) - 1))
             continue
-        ratio = "" if row["ratio"] is None else f"{row['ratio']:.1f}"
+        ratios = [row["ratio"], row["memory_ratio"]]
         memory = row["peak_memory_bytes"] or 0
         figures = [
             f"{row['outer_iterations']}/{row['iterations']}",
@@ -206,7 +234,7 @@ def table(rows):
             f"{memory / 1e6:.0f}",
             f"{row['true_residual']:.1e}",
             f"{row['difference']:.0e}",
-            ratio,
+            *("" if ratio is None else f"{ratio:.1f}" for ratio in ratios),
         ]
         lines.append(start + figures)
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
@@ -217,14 +245,14 @@ def summary(rows):
     fastest = {}
     for row in rows:
         if row["verdict"] == "ok":
-            key = (row["system"], row["program"], row["method"])
+            key = (row["system"], row["problem"], row["program"], row["method"])
             fastest[key] = min(row["seconds"], fastest.get(key, row["seconds"]))
     lines = []
-    for (system, program, method), rival in fastest.items():
-        ours = OURS.get(RIVALS.get((program, method)), ("", ""))
-        if (system, *ours) in fastest:
-            ratio = rival / fastest[(system, *ours)]
-            lines.append(f"- {system}: {ours[1]} is {ratio:.1f} times as fast as PETSc's {method}")
+    for (system, *key), rival in fastest.items():
+        ours = (system, key[0], *OURS[key[0]])
+        if tuple(key) in RIVALS and ours in fastest:
+            ratio = rival / fastest[ours]
+            lines.append(f"- {system}: {ours[3]} is {ratio:.1f} times as fast as PETSc's {key[2]}")
     return lines
 
 
@@ -265,9 +293,11 @@ def evidence(rows, args, about):
         f"{100 * r['separated'] / max(1, r['wall_unknowns']):.0f} % let go"
         for name, r in walls.items()
     ]
+    faces = {r["system"]: r["unknowns"] for r in rows if r["problem"] == "viscosity"}
+    systems += [f"- {name}: {unknowns} velocities" for name, unknowns in faces.items()]
     return "\n".join(
         [
-            "# plash and its peers on the same pressure systems",
+            "# plash and its peers on the same systems",
             "",
             f"`cargo xtask peers`, commit {args.commit}, {about['cores']} cores of",
             f"{about['processor']}, load before the start {about['load_before']:.2f};",

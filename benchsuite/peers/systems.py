@@ -1,4 +1,4 @@
-"""Pressure systems: reading, cleaning, making and judging them.
+"""Pressure and viscosity systems: reading, cleaning, making and judging them.
 
 A system is A x = rhs with a set S of wall unknowns. Linear: A x = rhs everywhere. Separating:
 0 <= x_i, (A x - rhs)_i >= 0, one of them zero, for i in S. The file format is described in
@@ -13,11 +13,13 @@ from scipy.sparse.csgraph import connected_components
 class System:
     """A symmetric matrix, a right-hand side, and the unknowns beside walls."""
 
-    def __init__(self, matrix, rhs, walls, coords):
+    def __init__(self, matrix, rhs, walls, coords, comp=None, kind="pressure"):
         self.matrix = matrix
         self.rhs = rhs
         self.walls = walls
         self.coords = coords
+        self.comp = np.zeros(rhs.size, dtype=np.int8) if comp is None else comp
+        self.kind = kind
 
     @staticmethod
     def read(path):
@@ -25,7 +27,10 @@ class System:
             n = file["rhs"].size
             parts = (file["data"], file["indices"], file["indptr"])
             matrix = sparse.csr_matrix(parts, shape=(n, n))
-            return System(matrix, file["rhs"], file["S"].astype(np.int32), file["coords"])
+            walls = file["S"].astype(np.int32)
+            return System(
+                matrix, file["rhs"], walls, file["coords"], file["comp"], str(file["kind"])
+            )
 
     def write(self, path):
         matrix = self.matrix
@@ -37,8 +42,8 @@ class System:
             rhs=self.rhs,
             S=self.walls.astype(np.int32),
             coords=self.coords,
-            comp=np.zeros(self.rhs.size, dtype=np.int8),
-            kind="pressure",
+            comp=self.comp,
+            kind=self.kind,
         )
 
     def write_raw(self, path):
@@ -54,7 +59,10 @@ class System:
 
     def without_pockets(self):
         """The system without the bodies of liquid that touch no air, and how many unknowns
-        that leaves out: there the matrix is singular, which the peers do not expect."""
+        that leaves out: there the matrix is singular, which the peers do not expect. Velocities
+        have mass everywhere."""
+        if self.kind == "viscosity":
+            return self, 0
         count, label = connected_components(self.matrix, directed=False)
         excess = np.bincount(label, self.matrix @ np.ones(self.rhs.size), count)
         size = np.bincount(label, self.matrix.diagonal(), count)

@@ -1,4 +1,4 @@
-//! `cargo xtask peers`: plash beside PETSc and Eigen on the same pressure systems.
+//! `cargo xtask peers`: plash beside PETSc and Eigen on the same pressure and viscosity systems.
 //!
 //! This part installs and builds what is needed and has plash dump the systems; the programs
 //! under `benchsuite/peers` run everything, judge the solutions and write the figures.
@@ -24,7 +24,7 @@ const NEEDED: &[Package] = &[
 /// What is asked for.
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
-    case: String,
+    cases: Vec<String>,
     sizes: Vec<String>,
     frame: String,
     problems: Option<PathBuf>,
@@ -32,7 +32,7 @@ struct Options {
     output: Option<PathBuf>,
 }
 
-/// `cargo xtask peers [--size N]... [--case C] [--frame K] [--problems DIR] [--ball N]...
+/// `cargo xtask peers [--size N]... [--case C]... [--frame K] [--problems DIR] [--ball N]...
 /// [--output DIR]`.
 pub fn run(args: &[String]) -> Result<(), String> {
     let options = parse(args)?;
@@ -73,7 +73,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
 
 fn parse(args: &[String]) -> Result<Options, String> {
     let mut options = Options {
-        case: "sphere3d".into(),
+        cases: Vec::new(),
         sizes: Vec::new(),
         // When sphere3d is let go, a third of its wall unknowns separate, whatever the size.
         frame: "1".into(),
@@ -85,7 +85,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
     while let Some(name) = args.next() {
         let value = args.next().ok_or_else(|| format!("{name} wants a value"))?;
         match name.as_str() {
-            "--case" => options.case.clone_from(value),
+            "--case" => options.cases.push(value.clone()),
             "--size" => options.sizes.push(number(name, value)?),
             "--frame" => options.frame = number(name, value)?,
             "--ball" => options.balls.push(number(name, value)?),
@@ -101,6 +101,9 @@ fn parse(args: &[String]) -> Result<Options, String> {
     }
     if options.sizes.is_empty() && options.balls.is_empty() {
         options.sizes = vec!["64".into(), "128".into()];
+    }
+    if options.cases.is_empty() {
+        options.cases = vec!["sphere3d".into(), "sine3d".into()];
     }
     Ok(options)
 }
@@ -133,21 +136,37 @@ fn build_eigen(work: &Path) -> Result<PathBuf, String> {
     Ok(program)
 }
 
-/// Has plash simulate the case at each size and dump the first system of one frame.
+/// Has plash dump a system of each case at each size: the first of one frame of a simulation, or
+/// the test of viscosity.
 fn dump(plash: &Path, options: &Options, work: &Path) -> Result<Vec<PathBuf>, String> {
     let mut problems = Vec::new();
-    for size in &options.sizes {
-        let folder = work.join(format!("{}-{size}", options.case));
-        // What an earlier run left is of another state of the code.
-        let _ = fs::remove_dir_all(&folder);
-        let mut bench = Command::new(plash);
-        bench.args(["bench", "pressure", "--case", &options.case]);
-        bench.args(["--size", size, "--frame", &options.frame]);
-        bench.args(["--methods", "auto", "--dump"]).arg(&folder);
-        succeed(&mut bench, &format!("dumping {} at {size}", options.case))?;
-        problems.extend(stored(&folder)?);
+    for case in &options.cases {
+        for size in &options.sizes {
+            let folder = work.join(format!("{case}-{size}"));
+            // What an earlier run left is of another state of the code.
+            let _ = fs::remove_dir_all(&folder);
+            let mut bench = Command::new(plash);
+            bench.args(bench_arguments(case, &options.frame));
+            bench.args(["--size", size, "--dump"]).arg(&folder);
+            succeed(&mut bench, &format!("dumping {case} at {size}"))?;
+            problems.extend(stored(&folder)?);
+        }
     }
     Ok(problems)
+}
+
+/// The comparison that meets a case, by a fast method.
+fn bench_arguments<'a>(case: &'a str, frame: &'a str) -> Vec<&'a str> {
+    let kind: [&str; 4] = match case {
+        "sine2d" | "sine3d" => ["bench", "viscosity", "--methods", "chebyshev"],
+        _ => ["bench", "pressure", "--methods", "auto"],
+    };
+    let mut arguments = kind.to_vec();
+    arguments.extend(["--case", case]);
+    if kind[1] == "pressure" {
+        arguments.extend(["--frame", frame]);
+    }
+    arguments
 }
 
 /// The problem files in a folder, by name.
@@ -191,6 +210,16 @@ mod tests {
         assert_eq!(parsed("--size 32 --size 48").unwrap().sizes, ["32", "48"]);
         assert_eq!(parsed("").unwrap().sizes, ["64", "128"]);
         assert!(parsed("--ball 32").unwrap().sizes.is_empty());
+        assert_eq!(parsed("").unwrap().cases, ["sphere3d", "sine3d"]);
+        assert_eq!(parsed("--case sine2d").unwrap().cases, ["sine2d"]);
+    }
+
+    #[test]
+    fn cases_of_viscosity_have_no_frames() {
+        let arguments = bench_arguments("sine3d", "3").join(" ");
+        assert!(arguments.starts_with("bench viscosity") && !arguments.contains("--frame"));
+        let arguments = bench_arguments("cuboid3d", "3").join(" ");
+        assert!(arguments.starts_with("bench pressure") && arguments.ends_with("--frame 3"));
     }
 
     #[test]

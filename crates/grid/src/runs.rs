@@ -142,6 +142,24 @@ impl<const D: usize> Runs<D> {
             .filter(|(_, runs)| !runs.is_empty())
     }
 
+    /// The lowest and the highest active cell along each axis; the highest is below the lowest if
+    /// there is none.
+    pub fn bounds(&self) -> [[i32; D]; 2] {
+        let cells = self.layout.cells();
+        let [mut low, mut high] = [cells.map(|n| n as i32), [-1; D]];
+        for (row, runs) in self.iter() {
+            let first = runs[0].start as i32;
+            let last = (runs[runs.len() - 1].end as usize).min(cells[0]) as i32 - 1;
+            low[0] = low[0].min(first);
+            high[0] = high[0].max(last);
+            for a in 1..D {
+                low[a] = low[a].min(row.at[a]);
+                high[a] = high[a].max(row.at[a]);
+            }
+        }
+        [low, high]
+    }
+
     /// Active blocks.
     pub fn blocks(&self) -> usize {
         self.bits.iter().map(|w| w.count_ones() as usize).sum()
@@ -261,6 +279,7 @@ mod tests {
                 .all(|&(j, k)| (j - 6).abs() <= 2 && (k - 6).abs() <= 2)
         );
         assert!(grown.iter().all(|(_, r)| r == [Run { start: 8, end: 32 }]));
+        assert_eq!(grown.bounds(), [[8, 4, 4], [31, 8, 8]]);
     }
 
     #[test]
@@ -268,6 +287,9 @@ mod tests {
         let grid = Grid::new([20, 3], 1.0, [0.0; 2]).unwrap();
         assert_eq!(Runs::<2>::all(grid.layout()).blocks(), 9);
         assert_eq!(Runs::<2>::none(grid.layout()).blocks(), 0);
+        assert_eq!(Runs::<2>::all(grid.layout()).bounds(), [[0, 0], [19, 2]]);
+        let [low, high] = Runs::<2>::none(grid.layout()).bounds();
+        assert!(low[0] > high[0]);
         assert_eq!(Runs::<2>::all(grid.layout()).iter().count(), 3);
     }
 }

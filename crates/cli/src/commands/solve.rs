@@ -118,7 +118,7 @@ fn pressure(
     let (solved, solve) = timed(|| solver.solve(&problem, &mut policy, x, tolerance));
     let solved = solved?;
     let solved = Solved {
-        method: solved.method.as_str(),
+        method: solved.method,
         fell_back: solved.fell_back,
         solution: solved.solution,
     };

@@ -61,6 +61,10 @@ impl<const D: usize> Body<D> for LiquidBody<'_, D> {
         self.domain.grid.cells()
     }
 
+    fn bounds(&self) -> [[i32; D]; 2] {
+        self.domain.runs.bounds()
+    }
+
     fn fill(&self, cell: [i32; D]) -> Fill {
         let phi = self.domain.phi.as_slice();
         let around = indices_around(self.domain.grid, cell);

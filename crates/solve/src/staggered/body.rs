@@ -20,7 +20,13 @@ pub trait Body<const D: usize>: Sync {
     /// Cells along each axis.
     fn cells(&self) -> [usize; D];
 
-    /// What fills a cell of the lattice.
+    /// The lowest and the highest cell of a box outside which all is empty; the whole lattice
+    /// unless it is known better. The closer, the less memory and time.
+    fn bounds(&self) -> [[i32; D]; 2] {
+        [[0; D], self.cells().map(|n| n as i32 - 1)]
+    }
+
+    /// What fills a cell within the [bounds](Self::bounds).
     fn fill(&self, cell: [i32; D]) -> Fill;
 
     /// The stiffness if it is the same everywhere.

@@ -55,6 +55,8 @@ pub struct Floor<const D: usize> {
     pub y: Vector<f32, D>,
     /// The right-hand side.
     pub b: Vector<f32, D>,
+    /// For transfers, by plane and component.
+    scratch: Vec<f32>,
 }
 
 impl<const D: usize> Floor<D> {
@@ -79,6 +81,7 @@ impl<const D: usize> Floor<D> {
             x: zeros(x),
             y: zeros(y),
             b: zeros(b),
+            scratch: vec![0.0; transfer::scratch_len(&level.shape) * level.shape.planes() * D],
             level,
         }
     }
@@ -366,21 +369,14 @@ impl Bottom {
 /// `coarse.b ← R fine.y`.
 pub fn restrict<const D: usize>(fine: &Floor<D>, coarse: &mut Floor<D>) {
     let b = coarse.b.each_mut().map(|v| Shared(v.as_mut_ptr()));
+    let scratch = Shared(coarse.scratch.as_mut_ptr());
     let level = &coarse.level;
     each_plane(level, &|axis, z| {
-        let mut row = Vec::new();
-        // SAFETY: a plane is written by one call.
+        // SAFETY: a plane is written by one call, and has scratch memory of its own.
         unsafe {
-            let b = b[axis].get();
-            transfer::restrict(
-                &fine.level.shape,
-                &fine.y[axis],
-                level,
-                axis,
-                z,
-                b,
-                &mut row,
-            );
+            let row = scratch_of(&scratch, level, axis, z);
+            let (b, r) = (b[axis].get(), &fine.y[axis]);
+            transfer::restrict(&fine.level.shape, r, level, axis, z, b, row);
         }
     });
 }
@@ -388,21 +384,29 @@ pub fn restrict<const D: usize>(fine: &Floor<D>, coarse: &mut Floor<D>) {
 /// `fine.x ← fine.x + P coarse.x`.
 pub fn prolong<const D: usize>(coarse: &Floor<D>, fine: &mut Floor<D>) {
     let x = fine.x.each_mut().map(|v| Shared(v.as_mut_ptr()));
+    let scratch = Shared(fine.scratch.as_mut_ptr());
     let level = &fine.level;
     each_plane(level, &|axis, z| {
-        let mut row = Vec::new();
-        // SAFETY: a plane is written by one call.
+        // SAFETY: as for `restrict`.
         unsafe {
-            let x = x[axis].get();
-            transfer::prolong(
-                &coarse.level.shape,
-                &coarse.x[axis],
-                level,
-                axis,
-                z,
-                x,
-                &mut row,
-            );
+            let row = scratch_of(&scratch, level, axis, z);
+            let (x, e) = (x[axis].get(), &coarse.x[axis]);
+            transfer::prolong(&coarse.level.shape, e, level, axis, z, x, row);
         }
     });
+}
+
+/// The scratch memory of a plane of a component.
+///
+/// # Safety
+/// Nobody else may use that of the same plane meanwhile.
+unsafe fn scratch_of<'a, const D: usize>(
+    scratch: &'a Shared<f32>,
+    level: &Level<D>,
+    axis: usize,
+    z: usize,
+) -> &'a mut [f32] {
+    let len = transfer::scratch_len(&level.shape);
+    // SAFETY: the scratch memory has a piece for each plane of each component.
+    unsafe { std::slice::from_raw_parts_mut(scratch.get().add((z * D + axis) * len), len) }
 }

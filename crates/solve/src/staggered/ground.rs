@@ -82,10 +82,13 @@ const FIRST_PART: u32 = 2;
 const NEAR: u32 = 1 << 31;
 
 impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
-    /// Samples a body; `None` if all is empty.
+    /// Samples a body; `None` if its bounds are empty.
     pub fn new(body: &'a B) -> Option<Self> {
-        let [low, high] = extent(body)?;
+        let [low, high] = body.bounds();
         let total = body.cells();
+        if (0..D).any(|a| low[a] > high[a] || total[a] == 0) {
+            return None;
+        }
         // Faces may be free one cell beyond what is filled.
         let offset: [i32; D] = std::array::from_fn(|a| (low[a] - 1).max(0));
         let end: [i32; D] = std::array::from_fn(|a| (high[a] + 2).min(total[a] as i32));
@@ -101,7 +104,7 @@ impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
         let parts = codes
             .par_chunks_mut(plane)
             .enumerate()
-            .map(|(z, codes)| sample_plane(body, offset, cells, z, codes))
+            .map(|(z, codes)| sample_plane(body, [low, high], offset, cells, z, codes))
             .collect();
         Some(Sampled {
             body,
@@ -190,48 +193,9 @@ impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
     }
 }
 
-/// The lowest and the highest cell along each axis that is not empty.
-fn extent<B: Body<D>, const D: usize>(body: &B) -> Option<[[i32; D]; 2]> {
-    let cells = body.cells();
-    let none = [[i32::MAX; D], [i32::MIN; D]];
-    let join = |mut a: [[i32; D]; 2], b: [[i32; D]; 2]| {
-        for axis in 0..D {
-            a[0][axis] = a[0][axis].min(b[0][axis]);
-            a[1][axis] = a[1][axis].max(b[1][axis]);
-        }
-        a
-    };
-    let rows: usize = cells[1..].iter().product();
-    let bounds = (0..rows)
-        .into_par_iter()
-        .with_min_len(64)
-        .map(|r| {
-            let mut at = [0; D];
-            let mut rest = r;
-            for a in 1..D {
-                at[a] = (rest % cells[a]) as i32;
-                rest /= cells[a];
-            }
-            let there = |x: usize| {
-                let mut cell = at;
-                cell[0] = x as i32;
-                !matches!(body.fill(cell), Fill::Empty)
-            };
-            let Some(first) = (0..cells[0]).find(|&x| there(x)) else {
-                return none;
-            };
-            let last = (first..cells[0]).rev().find(|&x| there(x)).unwrap_or(first);
-            let (mut low, mut high) = (at, at);
-            low[0] = first as i32;
-            high[0] = last as i32;
-            [low, high]
-        })
-        .reduce(|| none, join);
-    (bounds[0][0] != i32::MAX).then_some(bounds)
-}
-
 fn sample_plane<B: Body<D>, const D: usize>(
     body: &B,
+    [low, high]: [[i32; D]; 2],
     offset: [i32; D],
     cells: [usize; D],
     z: usize,
@@ -246,7 +210,13 @@ fn sample_plane<B: Body<D>, const D: usize>(
             rest /= cells[a];
         }
         at[D - 1] += z as i32;
-        *code = match body.fill(at) {
+        let is_inside = (0..D).all(|a| at[a] >= low[a] && at[a] <= high[a]);
+        let fill = if is_inside {
+            body.fill(at)
+        } else {
+            Fill::Empty
+        };
+        *code = match fill {
             Fill::Empty => EMPTY,
             Fill::Full => FULL,
             Fill::Part(octants) => {

@@ -138,27 +138,30 @@ impl<T> Around<T> {
         }
     }
 
-    /// `A u` at an interior block of uniform stiffness: `d u − κ q`.
+    /// `A u` at an interior block of uniform stiffness: `u + κ q`, with `q` from differences, which
+    /// are exact for liquid that moves as a whole however stiff it is.
     #[inline(always)]
     unsafe fn uniform<S: Simd, L: Lanes<S, Value = T>, const D: usize>(
         &self,
         i: usize,
-        diagonal: L::Eight,
         stiffness: L::Eight,
     ) -> L::Eight {
         // SAFETY: every neighbour of a face is in memory.
         unsafe {
             let (own, s) = (self.own.add(i), self.along);
-            let ends = L::add(L::load(own.sub(s)), L::load(own.add(s)));
+            let u = L::load(own);
+            let low = L::sub(u, L::load(own.sub(s)));
+            let ends = L::add(low, L::sub(u, L::load(own.add(s))));
             let mut q = L::add(ends, ends);
             for k in 0..D - 1 {
                 let (v, t) = (self.other[k].add(i), self.across[k]);
-                let sides = L::add(L::load(own.sub(t)), L::load(own.add(t)));
-                let low = L::sub(L::load(v.sub(s)), L::load(v));
+                let low = L::sub(u, L::load(own.sub(t)));
+                let sides = L::add(low, L::sub(u, L::load(own.add(t))));
+                let low = L::sub(L::load(v), L::load(v.sub(s)));
                 let high = L::sub(L::load(v.add(t)), L::load(v.add(t).sub(s)));
-                q = L::add(q, L::add(sides, L::add(low, high)));
+                q = L::add(q, L::add(sides, L::sub(low, high)));
             }
-            L::sub(L::mul(diagonal, L::load(own)), L::mul(stiffness, q))
+            L::add(u, L::mul(stiffness, q))
         }
     }
 }
@@ -297,11 +300,10 @@ unsafe fn each_block<S: Simd, L: Lanes<S>, const D: usize>(
                 let weights = uniform_weights::<S>(level.stiffness);
                 let inverse = interior_inverse::<S, D>(&weights);
                 let diagonal = diagonal::<S, D>(&weights);
-                let d = uniform_diagonal::<S, L, D>(level.stiffness);
-                let q = L::weight(S::splat(level.stiffness));
+                let stiffness = L::weight(S::splat(level.stiffness));
                 for k in 0..blocks {
                     let i = first + k * BLOCK;
-                    let product = around.uniform::<S, L, D>(i, d, q);
+                    let product = around.uniform::<S, L, D>(i, stiffness);
                     pass.visit(i, product, Scales { inverse, diagonal });
                 }
             }
@@ -332,18 +334,6 @@ unsafe fn uniform_weights<S: Simd>(stiffness: f32) -> Weights<S::Single> {
             cell: [two; 2],
             edge: [[one; 2]; 2],
         }
-    }
-}
-
-/// The diagonal of interior rows, in the precision at hand: in double it is not rounded to single
-/// on the way.
-#[inline(always)]
-unsafe fn uniform_diagonal<S: Simd, L: Lanes<S>, const D: usize>(stiffness: f32) -> L::Eight {
-    // SAFETY: the caller's promise is passed on.
-    unsafe {
-        let stiffness = L::weight(S::splat(stiffness));
-        let count = L::weight(S::splat((4 + 2 * (D - 1)) as f32));
-        L::add(L::weight(S::splat(1.0)), L::mul(count, stiffness))
     }
 }
 

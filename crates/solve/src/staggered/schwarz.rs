@@ -378,12 +378,12 @@ unsafe fn residual<const D: usize>(
     }
     let s = strides[axis];
     let own = |i: usize| at(axis, i);
-    let mut q = 2.0 * (own(i - s) + own(i + s));
+    let u = own(i);
+    let mut q = 2.0 * ((u - own(i - s)) + (u - own(i + s)));
     for &o in &others::<D>(axis)[..D - 1] {
         let t = strides[o];
-        q += own(i - t) + own(i + t);
-        q += at(o, i - s) - at(o, i) + at(o, i + t) - at(o, i + t - s);
+        q += (u - own(i - t)) + (u - own(i + t));
+        q += (at(o, i) - at(o, i - s)) - (at(o, i + t) - at(o, i + t - s));
     }
-    let diagonal = 1.0 + level.stiffness * (4 + 2 * (D - 1)) as f32;
-    b - (diagonal * own(i) - level.stiffness * q)
+    b - (u + level.stiffness * q)
 }

@@ -58,6 +58,13 @@ impl<const D: usize> Body<D> for Sine<D> {
         [self.cells; D]
     }
 
+    fn bounds(&self) -> [[i32; D]; 2] {
+        // φ is positive from x = ½ on.
+        let mut high = [self.cells as i32 - 1; D];
+        high[0] = (self.cells / 2) as i32;
+        [[0; D], high]
+    }
+
     #[inline]
     fn fill(&self, cell: [i32; D]) -> Fill {
         let h = 1.0 / self.cells as f64;

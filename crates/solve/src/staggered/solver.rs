@@ -60,7 +60,9 @@ impl<const D: usize> ViscousSolver<D> {
         let graded = ground.graded(&shape);
         let stiffness = ground.uniform.unwrap_or(1.0);
         let level = Level::new(shape, &ground, stiffness, graded);
-        self.hierarchy = Some(Hierarchy::new(level, &ground, self.options, spare));
+        if level.unknowns > 0 {
+            self.hierarchy = Some(Hierarchy::new(level, &ground, self.options, spare));
+        }
     }
 
     /// The finest level.

@@ -138,7 +138,13 @@ fn each_row<const D: usize>(
     }
 }
 
-/// `b ← R r` on a plane of a coarse component; `row` is scratch.
+/// How much scratch memory a plane of a level needs, be it the finer or the coarser of a transfer.
+pub fn scratch_len<const D: usize>(shape: &Shape<D>) -> usize {
+    2 * shape.row() + 4
+}
+
+/// `b ← R r` on a plane of a coarse component; `scratch` holds
+/// [`scratch_len`] values.
 ///
 /// # Safety
 /// `r` has the fine level's shape, `b` the coarse one's; nobody else touches `b` on this plane.
@@ -149,7 +155,7 @@ pub unsafe fn restrict<const D: usize>(
     axis: usize,
     z: usize,
     b: *mut f32,
-    row: &mut Vec<f32>,
+    scratch: &mut [f32],
 ) {
     let rows = &coarse.components[axis].stream;
     each_row(coarse, axis, z, |at, first, end, segments| {
@@ -157,9 +163,9 @@ pub unsafe fn restrict<const D: usize>(
         // is zero.
         let low = 2 * first;
         let length = 2 * (end - first) + 3;
-        row.clear();
-        row.resize(length, 0.0);
+        let row = &mut scratch[..length];
         let inside = length.min(fine.row() + 1 - low);
+        row[inside..].fill(0.0);
         Taps::new(fine, axis, at, coarse_line).combine(r, low, &mut row[..inside]);
         let start = coarse.shape.index(at) + first;
         for segment in segments {
@@ -197,7 +203,8 @@ fn mask(segment: &Segment, rows: &[Packed], k: usize, eight: &mut [f32; BLOCK]) 
     }
 }
 
-/// `x ← x + P e` on a plane of a fine component; `row` is scratch.
+/// `x ← x + P e` on a plane of a fine component; `scratch` holds
+/// [`scratch_len`] values.
 ///
 /// # Safety
 /// `e` has the coarse level's shape, `x` the fine one's; nobody else touches `x` on this plane.
@@ -208,16 +215,16 @@ pub unsafe fn prolong<const D: usize>(
     axis: usize,
     z: usize,
     x: *mut f32,
-    row: &mut Vec<f32>,
+    scratch: &mut [f32],
 ) {
     let rows = &fine.components[axis].stream;
     each_row(fine, axis, z, |at, first, end, segments| {
         // From the coarse point before the first to the one after the last.
         let low = first / 2;
         let length = (end - first) / 2 + 2;
-        row.clear();
-        row.resize(length, 0.0);
+        let row = &mut scratch[..length];
         let inside = length.min(coarse.row() + 1 - low);
+        row[inside..].fill(0.0);
         Taps::new(coarse, axis, at, fine_line).combine(e, low, &mut row[..inside]);
         let start = fine.shape.index(at) + first;
         for segment in segments {
