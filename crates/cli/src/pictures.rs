@@ -3,7 +3,7 @@
 use plash_liquid::{Particles, Setup};
 use plash_render::{
     Camera, Container, Image, Material, Mesh, Reconstructor, RenderError, Scene2, Scene3, Size,
-    SolidMesh, render, render2,
+    SolidMesh, Style2, Style3, render, render2,
 };
 use plash_scene::resolve::Up;
 use plash_scene::run::{FrameData, View};
@@ -17,6 +17,8 @@ use crate::surfaces;
 pub const STILL: &str = "still";
 /// Colour of obstacles.
 const STONE: [u8; 3] = [196, 122, 84];
+/// Colours of liquids from the thinnest to the thickest.
+const THIN_TO_THICK: [[u8; 3]; 3] = [[42, 120, 196], [236, 214, 150], [204, 110, 10]];
 /// A solid that reaches over this share of the domain along every axis holds the liquid, so
 /// it is drawn as glass.
 const HOLDS: f32 = 0.6;
@@ -37,6 +39,8 @@ struct Flat {
     surface: Reconstructor<2>,
     /// The speed drawn brightest, m/s; the same in all frames, or colours would flicker.
     speed_scale: Option<f64>,
+    /// The scene's own colour of the liquid.
+    color: Option<[u8; 3]>,
 }
 
 struct Solid {
@@ -67,7 +71,7 @@ impl Painter {
     /// Surveys the scene.
     pub fn new(scene: &Scene, size: Size) -> Outcome<Self> {
         let scene = match &scene.setup {
-            AnySetup::D2(setup) => flat(setup).map(|flat| Kind::D2(Box::new(flat))),
+            AnySetup::D2(setup) => flat(scene, setup).map(|flat| Kind::D2(Box::new(flat))),
             AnySetup::D3(setup) => solid(scene, setup).map(|solid| Kind::D3(Box::new(solid))),
         };
         Ok(Painter {
@@ -81,9 +85,12 @@ impl Painter {
         match (&self.scene, view) {
             (Kind::D2(flat), View::D2(_, state)) => {
                 let Particles {
-                    position, velocity, ..
+                    position,
+                    velocity,
+                    viscosity,
+                    ..
                 } = &state.particles;
-                flat.paint(position, velocity, self.size)
+                flat.paint(position, velocity, viscosity, self.size)
             }
             (Kind::D3(solid), View::D3(_, state)) => {
                 solid.paint(&state.particles.position, self.size)
@@ -99,7 +106,7 @@ impl Painter {
                 let plane = |x: &[f32; 3]| [f64::from(x[0]), f64::from(x[1])];
                 let positions: Vec<_> = frame.positions.iter().map(plane).collect();
                 let velocities: Vec<_> = frame.velocities.iter().map(plane).collect();
-                flat.paint(&positions, &velocities, self.size)
+                flat.paint(&positions, &velocities, &frame.viscosities, self.size)
             }
             (Kind::D3(solid), 3) => {
                 let positions: Vec<_> = frame.positions.iter().map(|x| x.map(f64::from)).collect();
@@ -130,8 +137,13 @@ impl Flat {
         &self,
         particles: &[[f64; 2]],
         velocities: &[[f64; 2]],
+        viscosities: &[f32],
         size: Size,
     ) -> Result<Image, RenderError> {
+        let shades = match self.color {
+            None => self.shades(viscosities),
+            Some(_) => Vec::new(),
+        };
         let liquid = self
             .surface
             .occupancy(particles, self.setup.particle_volume())?;
@@ -143,9 +155,51 @@ impl Flat {
             velocities,
             speed_scale: self.speed_scale,
             solid: Some(&solid),
-            ..Scene2::default()
+            style: self.style(!shades.is_empty(), size),
+            shades: &shades,
         };
         render2(&scene, size)
+    }
+
+    /// How thick particles are, from 0 for the thinnest liquid of the scene to 1 for the thickest,
+    /// by equal ratios; nothing if all are alike.
+    fn shades(&self, viscosities: &[f32]) -> Vec<f64> {
+        let ends = (self.setup.liquids.iter().map(|l| &l.viscosity))
+            .chain(self.setup.sources.iter().map(|s| &s.viscosity))
+            .map(|viscosity| viscosity.range());
+        let (low, high) = ends.fold((f64::MAX, 0.0f64), |(low, high), [least, most]| {
+            (low.min(least), high.max(most))
+        });
+        if low >= high {
+            return Vec::new();
+        }
+        // Without a floor, liquid of no viscosity at all would be infinitely far from the rest.
+        let log = |mu: f64| mu.max(1e-6 * high).ln();
+        let span = log(high) - log(low);
+        let shade = |mu: &f32| (log(f64::from(*mu)) - log(low)) / span;
+        viscosities.iter().map(shade).collect()
+    }
+
+    /// Colours; dots that cover the liquid if they tell liquids apart.
+    fn style(&self, shaded: bool, size: Size) -> Style2 {
+        let mut style = Style2::default();
+        if shaded {
+            let [low, high] = surfaces::bounds(&self.setup);
+            let pixels = (0..2).map(|a| size[a] as f64 / (high[a] - low[a]));
+            let pixels = pixels.fold(f64::MAX, f64::min);
+            style.speeds = THIN_TO_THICK;
+            style.dot_radius = (0.3 * self.setup.grid.dx() * pixels).max(style.dot_radius);
+        }
+        if let Some(color) = self.color {
+            let mixed = |with: f64, share: f64| {
+                color.map(|c| ((1.0 - share) * f64::from(c) + share * with).round() as u8)
+            };
+            style.shallow = mixed(255.0, 0.35);
+            style.deep = color;
+            style.surface = mixed(0.0, 0.5);
+            style.speeds = [mixed(0.0, 0.25), mixed(255.0, 0.3), mixed(255.0, 0.8)];
+        }
+        style
     }
 }
 
@@ -163,7 +217,7 @@ impl Solid {
     }
 }
 
-fn flat(setup: &Setup<2>) -> Result<Flat, RenderError> {
+fn flat(scene: &Scene, setup: &Setup<2>) -> Result<Flat, RenderError> {
     let [low, high] = surfaces::bounds(setup);
     let gravity = setup.gravity[0].hypot(setup.gravity[1]);
     // What falls through the whole domain is about as fast as things get.
@@ -172,6 +226,7 @@ fn flat(setup: &Setup<2>) -> Result<Flat, RenderError> {
         surface: surfaces::reconstructor(setup)?,
         setup: setup.clone(),
         speed_scale: (speed > 0.0).then_some(speed),
+        color: scene.render.color,
     })
 }
 
@@ -198,11 +253,17 @@ fn solid(scene: &Scene, setup: &Setup<3>) -> Result<Solid, RenderError> {
         turn_mesh(&mut solid.mesh, up);
         solid
     };
+    let mut style = Style3 {
+        opacity: options.opacity,
+        ..Style3::default()
+    };
+    style.tint = options.color.unwrap_or(style.tint);
     let empty = Scene3 {
         bounds,
         solids: solids.into_iter().map(turned).collect(),
         container,
         camera,
+        style,
         ..Scene3::default()
     };
     let surface = surfaces::reconstructor(setup)?;

@@ -50,6 +50,10 @@ pub(crate) struct World {
     pub absorption: Vec3,
     /// Light scattered back by the liquid's depth.
     pub scatter: Vec3,
+    /// Share of light that the liquid throws back where it enters, as a matte body would.
+    pub opacity: f32,
+    /// The colour of that light.
+    pub albedo: Vec3,
     /// Height of the ground.
     pub ground: f32,
     pub ground_albedo: Vec3,
@@ -270,12 +274,21 @@ impl World {
             Some(refracted) => {
                 let share = split.reflectance;
                 let weight = path.weight * share;
-                let passed = follow(
-                    refracted,
-                    !inside,
-                    path.weight * (1.0 - share),
-                    path.branches,
-                );
+                let enter = || {
+                    let weight = path.weight * (1.0 - share);
+                    follow(refracted, !inside, weight, path.branches)
+                };
+                let passed = if inside || self.opacity == 0.0 {
+                    enter()
+                } else {
+                    let (_, normal) = normals(&self.liquid.mesh, hit);
+                    let matte = self.albedo * self.diffuse(point, normal, false);
+                    if self.opacity < 1.0 {
+                        enter().lerp(matte, self.opacity)
+                    } else {
+                        matte
+                    }
+                };
                 let mirrored = if path.branches < BRANCHES && weight > LEAST_WEIGHT {
                     follow(split.reflected, inside, weight, path.branches + 1)
                 } else if inside {

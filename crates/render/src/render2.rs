@@ -62,6 +62,8 @@ pub struct Scene2<'a> {
     pub particles: &'a [[f64; 2]],
     /// Their velocities, or nothing to draw them all alike.
     pub velocities: &'a [[f64; 2]],
+    /// Numbers from 0 to 1 to colour them by in place of their speeds, or nothing.
+    pub shades: &'a [f64],
     /// The speed drawn in the last colour; the fastest particle's if `None`.
     pub speed_scale: Option<f64>,
     /// Signed distance to solids, positive in the open.
@@ -89,13 +91,17 @@ pub fn render2(scene: &Scene2<'_>, size: Size) -> Result<Image, RenderError> {
         )?;
     }
     positive("dot radius", scene.style.dot_radius)?;
-    let count = scene.velocities.len();
-    if count != 0 && count != scene.particles.len() {
-        return Err(RenderError::Mismatch {
-            what: "velocities",
-            expected: scene.particles.len(),
-            found: count,
-        });
+    for (what, count) in [
+        ("velocities", scene.velocities.len()),
+        ("shades", scene.shades.len()),
+    ] {
+        if count != 0 && count != scene.particles.len() {
+            return Err(RenderError::Mismatch {
+                what,
+                expected: scene.particles.len(),
+                found: count,
+            });
+        }
     }
     let page = Page::new(scene.bounds, size);
     let fill = |i: usize| fill_pixel(scene, &page, page.point(i));
@@ -267,7 +273,8 @@ fn draw_particles(scene: &Scene2<'_>, page: &Page, canvas: &mut Canvas) {
         .max(f64::MIN_POSITIVE);
     let [slow, middle, fast] = scene.style.speeds.map(colour);
     for (p, x) in scene.particles.iter().enumerate() {
-        let share = (speed(p) / scale).clamp(0.0, 1.0) as f32 * 2.0;
+        let share = scene.shades.get(p).copied();
+        let share = share.unwrap_or_else(|| speed(p) / scale).clamp(0.0, 1.0) as f32 * 2.0;
         let ink = if share < 1.0 {
             slow.lerp(middle, share)
         } else {

@@ -24,6 +24,9 @@ const FURTHER: [[f32; 2]; 4] = [
     [-0.125, 0.375],
 ];
 
+/// Share of the tint's depth that is left in an opaque liquid.
+const LEAST_CLEAR: f32 = 0.02;
+
 /// What a solid looks like.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Material {
@@ -59,6 +62,9 @@ pub struct Style3 {
     pub tint: [u8; 3],
     /// Depth of the tint, as a share of the longest side of the scene.
     pub tint_depth: f64,
+    /// Share of the light in the liquid that it throws back where it enters: 0 for water, 1 for
+    /// paint. The tint is then the colour of that light too, and reaches the less deep.
+    pub opacity: f64,
     /// The sRGB colour of the ground.
     pub ground: [u8; 3],
     /// The sRGB colour of the sky low down, and behind everything.
@@ -76,6 +82,7 @@ impl Default for Style3 {
         Self {
             tint: [92, 184, 218],
             tint_depth: 0.5,
+            opacity: 0.0,
             ground: [226, 226, 226],
             horizon: [206, 218, 230],
             zenith: [96, 146, 206],
@@ -190,6 +197,7 @@ fn build(scene: &Scene3) -> Result<World, RenderError> {
             albedo: Vec3::splat(0.75),
         });
     }
+    let clear = 1.0 - style.opacity.clamp(0.0, 1.0) as f32;
     let tint = linear(style.tint).clamp(Vec3::splat(1e-3), Vec3::ONE);
     let mut world = World {
         liquid: Shell::new(scene.liquid.clone()),
@@ -201,8 +209,10 @@ fn build(scene: &Scene3) -> Result<World, RenderError> {
             horizon: linear(style.horizon),
             zenith: linear(style.zenith),
         },
-        absorption: -tint.map(f32::ln) / (style.tint_depth as f32 * size),
+        absorption: -tint.map(f32::ln) / (style.tint_depth as f32 * clear.max(LEAST_CLEAR) * size),
         scatter: 0.35 * tint * tint,
+        opacity: 1.0 - clear,
+        albedo: linear(style.tint),
         ground: lo.y - 0.004 * size,
         ground_albedo: linear(style.ground),
         centre: 0.5 * (lo + hi),
@@ -323,6 +333,42 @@ mod tests {
         .unwrap();
         assert!(blue(full.get(40, 30)) > blue(empty.get(40, 30)) + 10);
         assert_eq!(full.get(2, 2), empty.get(2, 2));
+    }
+
+    #[test]
+    fn opaque_liquid_hides_what_lies_behind_it() {
+        let look = |opacity: f64, behind: [u8; 3]| {
+            let scene = Scene3 {
+                container: Container::Hidden,
+                liquid: ball([0.5, 0.46, 0.5], 0.2),
+                solids: vec![SolidMesh {
+                    mesh: ball([0.5, 0.46, 0.0], 0.3),
+                    material: Material::Matte(behind),
+                }],
+                camera: Camera {
+                    eye: Some([0.5, 0.46, 3.0]),
+                    target: Some([0.5, 0.46, 0.5]),
+                    fov_degrees: Some(30.0),
+                },
+                style: Style3 {
+                    opacity,
+                    tint: [200, 60, 20],
+                    ..Style3::default()
+                },
+                ..Scene3::default()
+            };
+            render(&scene, [80, 60]).unwrap().get(40, 30)
+        };
+        let differ = |opacity| {
+            let [dark, bright] = [[10; 3], [240; 3]].map(|behind| look(opacity, behind));
+            (0..3)
+                .map(|i| i32::from(bright[i]) - i32::from(dark[i]))
+                .sum::<i32>()
+        };
+        assert!(differ(0.0) > 100);
+        assert_eq!(differ(1.0), 0);
+        let [red, green, blue] = look(1.0, [10; 3]);
+        assert!(red > green && green > blue);
     }
 
     #[test]

@@ -131,6 +131,10 @@ pub struct RenderOptions {
     pub target: Option<[f64; 3]>,
     /// Vertical field of view, degrees (3D).
     pub fov: f64,
+    /// The liquid's colour, sRGB.
+    pub color: Option<[u8; 3]>,
+    /// How little of what is behind it shows through the liquid, 0 to 1 (3D).
+    pub opacity: f64,
 }
 
 impl Default for RenderOptions {
@@ -140,6 +144,8 @@ impl Default for RenderOptions {
             eye: None,
             target: None,
             fov: 35.0,
+            color: None,
+            opacity: 0.0,
         }
     }
 }

@@ -211,6 +211,19 @@ fn check(head: &str, (lines, line, column, key, message, help): Case) {
 }
 
 #[test]
+fn a_number_in_place_of_the_table_says_where_numbers_go() {
+    let case = (
+        "viscosity = 10",
+        3,
+        13,
+        "viscosity",
+        "in a table",
+        "as its `value`",
+    );
+    check("", case);
+}
+
+#[test]
 fn errors_in_viscosities_show_place_key_and_remedy() {
     let cases: &[Case] = &[
         (
@@ -219,7 +232,7 @@ fn errors_in_viscosities_show_place_key_and_remedy() {
             13,
             "liquid.0.viscosity",
             "out of range",
-            "0 to 1000000000",
+            "0 to 1e9",
         ),
         (
             "viscosity = 1e10",

@@ -206,11 +206,16 @@ impl<'a> Item<'a> {
     pub(crate) fn number_in(&self, range: RangeInclusive<f64>) -> Option<f64> {
         let value = self.number()?;
         if !range.contains(&value) {
-            let message = format!("{value} is out of range");
-            let help = format!("use {} to {}", range.start(), range.end());
-            return self.fail(message, help);
+            let message = format!("{} is out of range", readable(value));
+            let [low, high] = [range.start(), range.end()].map(|v| readable(*v));
+            return self.fail(message, format!("use {low} to {high}"));
         }
         Some(value)
+    }
+
+    /// Whether a number stands here, of any kind.
+    pub(crate) fn is_number(&self) -> bool {
+        matches!(self.node.value, Value::Integer(_) | Value::Number(_))
     }
 
     /// A whole number in a closed range.
@@ -332,6 +337,16 @@ impl<'a> Item<'a> {
             return self.wrong_type(expected);
         };
         Some(Fields::new(table, &self.key, self.origin(), self.sink))
+    }
+}
+
+/// A number as one would write it: with an exponent in place of many zeros.
+pub(crate) fn readable(value: f64) -> String {
+    let size = value.abs();
+    if size != 0.0 && !(1e-4..1e7).contains(&size) {
+        format!("{value:e}")
+    } else {
+        value.to_string()
     }
 }
 

@@ -209,9 +209,14 @@ pub(crate) fn render(top: &mut Fields<'_>, dimension: usize, sink: &Sink) -> Ren
         return default;
     };
     let size = or(&mut fields, "size", default.size, pixels);
-    let mut render = RenderOptions { size, ..default };
+    let color = fields.get("color").and_then(|v| color(&v));
+    let mut render = RenderOptions {
+        size,
+        color,
+        ..default
+    };
     if dimension == 2 {
-        for key in ["eye", "target", "fov"] {
+        for key in ["eye", "target", "fov", "opacity"] {
             unused(fields.get(key), "a scene in 3D", sink);
         }
     } else {
@@ -221,6 +226,9 @@ pub(crate) fn render(top: &mut Fields<'_>, dimension: usize, sink: &Sink) -> Ren
         render.fov = or(&mut fields, "fov", default.fov, |v| {
             v.number_in(1.0..=170.0)
         });
+        render.opacity = or(&mut fields, "opacity", default.opacity, |v| {
+            v.number_in(0.0..=1.0)
+        });
         if let (Some(item), Some(eye), Some(target)) = (eye, render.eye, render.target)
             && eye == target
         {
@@ -229,6 +237,19 @@ pub(crate) fn render(top: &mut Fields<'_>, dimension: usize, sink: &Sink) -> Ren
     }
     fields.finish();
     render
+}
+
+/// Red, green and blue, as pictures store them.
+fn color(item: &Item<'_>) -> Option<[u8; 3]> {
+    let parts = item.vector::<3>()?;
+    let fits = |v: &f64| v.fract() == 0.0 && (0.0..=255.0).contains(v);
+    if !parts.iter().all(fits) {
+        return item.fail(
+            "not a colour",
+            "use red, green and blue as whole numbers from 0 to 255, as [222, 138, 16]",
+        );
+    }
+    Some(parts.map(|v| v as u8))
 }
 
 /// Width and height in pixels, even as video needs them.

@@ -6,7 +6,7 @@ use plash_liquid::{Graduation, Scale, Smoother, Viscosity, ViscosityConfig, Visc
 
 use super::options::{or, section, unused};
 use crate::diagnostics::Diagnostic;
-use crate::file::reader::{Fields, Item, Sink};
+use crate::file::reader::{Fields, Item, Sink, readable};
 
 /// Beyond, not even pitch is as thick, Pa·s.
 const THICKEST: f64 = 1e9;
@@ -30,6 +30,12 @@ impl<'a> Section<'a> {
             value: 0.0,
             config: ViscosityConfig::default(),
         };
+        if let Some(item) = found.item.as_ref().filter(|item| item.is_number()) {
+            // What anybody tries first.
+            let help = "write a table [viscosity] with this number as its `value`, or `viscosity` in a [[liquid]] or [[source]]";
+            let _: Option<()> = item.fail("the viscosity of all liquids is in a table", help);
+            return found;
+        }
         let Some(mut fields) = section(top, "viscosity") else {
             return found;
         };
@@ -81,7 +87,13 @@ fn config(fields: &mut Fields<'_>, sink: &Sink) -> ViscosityConfig {
 }
 
 fn thickness(item: &Item<'_>) -> Option<f64> {
-    item.number_in(0.0..=THICKEST)
+    let value = item.number()?;
+    if !(0.0..=THICKEST).contains(&value) {
+        let message = format!("{} Pa·s is out of range", readable(value));
+        let help = "use 0 to 1e9: water has 0.001, olive oil 0.1, honey 10, tar 30000";
+        return item.fail(message, help);
+    }
+    Some(value)
 }
 
 /// A viscosity as written: a grading may still lack its places.
