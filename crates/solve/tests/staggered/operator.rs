@@ -210,7 +210,7 @@ fn skinned<const D: usize>(n: usize, stiffness: f64, share: f64) -> Formula<D> {
             return fill;
         }
         Fill::Part(std::array::from_fn(|o| {
-            if (o + cell[0] as usize) % 3 == 0 {
+            if (o + cell[0] as usize).is_multiple_of(3) {
                 0.0
             } else {
                 share as f32
