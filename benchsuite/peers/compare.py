@@ -42,7 +42,7 @@ METHODS = {
     },
     "viscosity": {
         "plash": ["mgpcg", "pcg-ic"],
-        "petsc": ["cg-icc", "cg-gamg"],
+        "petsc": ["cg-icc"],
         "eigen": ["cg-ic", "cg-diagonal"],
     },
 }

@@ -1,6 +1,6 @@
 """Solves a stored system with PETSc: petsc_solve.py PROBLEM METHOD TOL REPEATS RESULT
 
-METHOD is cg-hypre, cg-gamg or cg-icc for a linear problem, vi-icc for the separating one (PETSc's
+METHOD is cg-hypre or cg-icc for a linear problem, vi-icc for the separating one (PETSc's
 reduced-space semismooth Newton method for variational inequalities, "vinewtonrsls"). Run under
 mpiexec for several ranks; icc then works inside each rank's block. RESULT (.npz) receives the
 solution and the figures. PETSc is told in advance how many iterations its conjugate gradients
@@ -57,8 +57,6 @@ def precondition(pc, kind):
         # The settings that suit a Poisson problem in space (see hypre's manual).
         options["pc_hypre_boomeramg_strong_threshold"] = 0.5
         pc.setFromOptions()
-    elif kind == "gamg":
-        pc.setType("gamg")
     elif PETSc.COMM_WORLD.size == 1:
         pc.setType("icc")
     else:

@@ -6,8 +6,11 @@
 mod common;
 mod dam_break;
 mod determinism;
+mod film;
 mod free_fall;
+mod gravity_current;
 mod hydrostatics;
+mod jet_buckling;
 mod letting_go;
 mod methods;
 mod moving_solids;

@@ -441,11 +441,10 @@ fn is_open<const D: usize>(
     let plane = if side == 0 { 0 } else { shape.cells[axis] };
     let (mut any_free, mut any_held) = (false, false);
     let count: usize = shape.cells.iter().product();
-    let first = |k: usize| shape.cell_index(k);
     // The cells of the first layer stand for the faces of the plane.
     let stride: usize = shape.cells[..axis].iter().product();
-    for k in (0..count).filter(|k| k / stride % shape.cells[axis] == 0) {
-        let index = first(k) + plane * shape.strides[axis];
+    for k in (0..count).filter(|k| (k / stride).is_multiple_of(shape.cells[axis])) {
+        let index = shape.cell_index(k) + plane * shape.strides[axis];
         any_free |= lattice.is_free((axis, index));
         any_held |= held[axis][index];
     }

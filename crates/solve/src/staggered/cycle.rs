@@ -374,7 +374,7 @@ pub fn restrict<const D: usize>(fine: &Floor<D>, coarse: &mut Floor<D>) {
     each_plane(level, &|axis, z| {
         // SAFETY: a plane is written by one call, and has scratch memory of its own.
         unsafe {
-            let row = scratch_of(&scratch, level, axis, z);
+            let row = scratch_of(scratch, level, axis, z);
             let (b, r) = (b[axis].get(), &fine.y[axis]);
             transfer::restrict(&fine.level.shape, r, level, axis, z, b, row);
         }
@@ -389,7 +389,7 @@ pub fn prolong<const D: usize>(coarse: &Floor<D>, fine: &mut Floor<D>) {
     each_plane(level, &|axis, z| {
         // SAFETY: as for `restrict`.
         unsafe {
-            let row = scratch_of(&scratch, level, axis, z);
+            let row = scratch_of(scratch, level, axis, z);
             let (x, e) = (x[axis].get(), &coarse.x[axis]);
             transfer::prolong(&coarse.level.shape, e, level, axis, z, x, row);
         }
@@ -401,7 +401,7 @@ pub fn prolong<const D: usize>(coarse: &Floor<D>, fine: &mut Floor<D>) {
 /// # Safety
 /// Nobody else may use that of the same plane meanwhile.
 unsafe fn scratch_of<'a, const D: usize>(
-    scratch: &'a Shared<f32>,
+    scratch: Shared<f32>,
     level: &Level<D>,
     axis: usize,
     z: usize,

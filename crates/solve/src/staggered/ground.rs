@@ -130,6 +130,15 @@ impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
         Some(values)
     }
 
+    /// Whether stiffnesses, graded or not, and shares are numbers, and none below zero.
+    pub fn is_finite(&self, graded: Option<&[f32]>) -> bool {
+        let good = |v: &f32| v.is_finite() && *v >= 0.0;
+        let mut shares = self.parts.iter().flatten().flatten();
+        self.uniform.as_ref().is_none_or(good)
+            && graded.is_none_or(|values| values.iter().all(good))
+            && shares.all(good)
+    }
+
     fn global(&self, at: [i32; D]) -> [i32; D] {
         std::array::from_fn(|a| at[a] + self.offset[a])
     }
@@ -152,6 +161,25 @@ impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
     fn stiffness(&self, cell: [i32; D]) -> f32 {
         self.uniform
             .unwrap_or_else(|| self.body.stiffness(self.global(cell)) as f32)
+    }
+
+    /// The stiffness of a cell `beyond` a wall, of which `cell` is the mirror image: as it goes on
+    /// from the two cells inside, so that it is right at the wall itself, but within a factor of
+    /// two. Mirrored, it would be half a cell off there, and flows by the wall wrong in proportion
+    /// to the cell side.
+    fn stiffness_beyond(&self, beyond: [i32; D], cell: [i32; D]) -> f32 {
+        let first = self.stiffness(cell);
+        if self.uniform.is_some() {
+            return first;
+        }
+        let mut value = first;
+        for a in 0..D {
+            let second = moved(cell, a, cell[a] - beyond[a]);
+            if cell[a] != beyond[a] && self.contains(second) && self.code(second) & !NEAR != EMPTY {
+                value += first - self.stiffness(second);
+            }
+        }
+        value.clamp(0.5 * first, 2.0 * first)
     }
 
     #[inline]
@@ -266,15 +294,20 @@ impl<B: Body<D>, const D: usize> Ground<D> for Sampled<'_, B, D> {
             count,
             ..Sum::default()
         };
-        let Some((cell, flips)) = mirrored(cell, self.cells, &self.open) else {
+        let asked = cell;
+        let Some((cell, flips)) = mirrored(asked, self.cells, &self.open) else {
             return nothing;
+        };
+        let stiffness = || match flips {
+            0 => self.stiffness(cell),
+            _ => self.stiffness_beyond(asked, cell),
         };
         let (fill, stiff) = match self.code(cell) & !NEAR {
             EMPTY => return nothing,
-            FULL => (count as f32, count as f32 * self.stiffness(cell)),
+            FULL => (count as f32, count as f32 * stiffness()),
             part => {
                 let part = &self.parts[cell[D - 1] as usize][(part - FIRST_PART) as usize];
-                let stiffness = self.stiffness(cell);
+                let stiffness = stiffness();
                 let (mut fill, mut stiff) = (0.0, 0.0);
                 for o in (0..1usize << D).filter(|o| octants >> o & 1 == 1) {
                     fill += part[o ^ flips];

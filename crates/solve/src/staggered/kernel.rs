@@ -8,6 +8,11 @@ use crate::lattice::kernel::dispatch;
 use crate::lattice::simd::Avx2;
 use crate::lattice::simd::{Portable, Simd};
 
+/// No Jacobi step is longer than this over a row's [bound](super::row::Row::bound): at two the
+/// highest modes would not be damped any more, and beyond it a cycle is not positive definite. In
+/// the interior ⅔ of the plain step is just within, but not on every odd body.
+const MOST_JACOBI: f32 = 1.98;
+
 /// Eight values in one precision.
 #[allow(clippy::missing_safety_doc)] // as for `Simd`
 trait Lanes<S: Simd> {
@@ -371,6 +376,7 @@ struct Step<V> {
 }
 struct JacobiStep<V> {
     omega: V,
+    most: V,
 }
 struct Apply<V> {
     sum: V,
@@ -425,7 +431,11 @@ impl<S: Simd, const D: usize> Visit<S, Single> for Pass<JacobiStep<S::Single>, D
         // SAFETY: the caller's promise is passed on.
         unsafe {
             let r = S::sub(S::load(self.v.b[self.axis].add(i)), product);
-            let step = S::mul(self.with.omega, S::div(r, scales.diagonal));
+            let plain = S::div(self.with.omega, scales.diagonal);
+            // The lesser of the two.
+            let excess = S::sub(plain, S::mul(self.with.most, scales.inverse));
+            let factor = S::sub(plain, S::where_positive(excess, excess));
+            let step = S::mul(factor, r);
             // Rows without an unknown have no diagonal either.
             let step = S::where_positive(scales.diagonal, step);
             let x = S::load(self.v.x[self.axis].add(i));
@@ -511,6 +521,7 @@ unsafe fn jacobi_body<S: Simd, const D: usize>(
     unsafe {
         let with = JacobiStep {
             omega: S::splat(omega),
+            most: S::splat(MOST_JACOBI),
         };
         let mut pass = Pass { axis, v, with };
         each_block::<S, Single, D>(level, axis, z, v.x, band_only, &mut pass);
@@ -708,7 +719,8 @@ dispatch! {
     pub unsafe fn step<D>(level: &Level<D>, axis: usize, z: usize, v: Three<D>, factors: [f32; 2], has_last: bool) = step_body
 }
 dispatch! {
-    /// `y ← x + ω D⁻¹ (b − A x)`, everywhere or only where rows are read from the stream.
+    /// `y ← x + ω D⁻¹ (b − A x)`, or less where that is too much, everywhere or only where rows are
+    /// read from the stream.
     ///
     /// # Safety
     /// As [`residual`].

@@ -68,7 +68,14 @@ impl<const D: usize> Mgpcg<D> {
             self.rescale(hierarchy, task, residual);
             let inner = (0.9 * target).max(FLOOR * residual);
             let limit = tol.max_iterations - iterations;
-            iterations += self.conjugate(hierarchy, task, inner, limit)?;
+            iterations += match self.conjugate(hierarchy, task, inner, limit) {
+                Ok(spent) => spent,
+                // It went well before, so these are rounding errors too.
+                Err(error) if iterations > 0 && is_indefinite(&error) => {
+                    break Status::Stagnated;
+                }
+                Err(error) => return Err(error),
+            };
             residual = finite(self.true_residual(hierarchy, task), iterations)?;
         };
         Ok(Outcome {
@@ -151,15 +158,21 @@ impl<const D: usize> Mgpcg<D> {
         while residual > target && iteration < limit && since <= PATIENCE {
             hierarchy.cycle();
             let product = finite(self.product(hierarchy), iteration)?;
+            // Faces with hardly any mass make products of large numbers that cancel, of which
+            // single precision leaves nothing in the end. The true residual tells how far things
+            // have got by then.
+            if product == 0.0 || product < 0.0 && iteration > 0 {
+                break;
+            }
             if product < 0.0 {
                 return Err(SolveError::PreconditionerNotPositiveDefinite { iteration, product });
-            }
-            if product == 0.0 {
-                break;
             }
             let beta = if iteration == 0 { 0.0 } else { product / rho };
             rho = product;
             let curvature = finite(self.direct(hierarchy, beta as f32), iteration)?;
+            if curvature <= 0.0 && iteration > 0 {
+                break;
+            }
             if curvature <= 0.0 {
                 return Err(SolveError::NotPositiveDefinite {
                     iteration,
@@ -236,6 +249,14 @@ impl<const D: usize> Vectors<D> {
     fn get(&self) -> [*const f32; D] {
         self.0
     }
+}
+
+fn is_indefinite(error: &SolveError) -> bool {
+    matches!(
+        error,
+        SolveError::NotPositiveDefinite { .. }
+            | SolveError::PreconditionerNotPositiveDefinite { .. }
+    )
 }
 
 /// A power of two that brings a norm near one, so that scaling rounds nothing.

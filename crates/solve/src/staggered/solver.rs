@@ -27,6 +27,8 @@ pub struct ViscousSolver<const D: usize> {
     offset: [i32; D],
     /// The max norm of the right-hand side.
     norm: f64,
+    /// Whether the body is made of numbers, none of them below zero.
+    is_finite: bool,
     /// Mass times what was loaded, at free faces.
     b: Vector<f64, D>,
     /// The solution at free faces, what holds them at held ones.
@@ -42,14 +44,17 @@ impl<const D: usize> ViscousSolver<D> {
             mgpcg: Mgpcg::default(),
             offset: [0; D],
             norm: 0.0,
+            is_finite: true,
             b: std::array::from_fn(|_| Vec::new()),
             x: std::array::from_fn(|_| Vec::new()),
         }
     }
 
-    /// Takes over a body.
+    /// Takes over a body, at rest until something is loaded. One that is not made of numbers has
+    /// no unknowns, and solving for it is an error.
     pub fn assemble(&mut self, body: &impl Body<D>) {
         let spare = self.hierarchy.take();
+        self.is_finite = true;
         let Some(ground) = Sampled::new(body) else {
             return;
         };
@@ -58,8 +63,15 @@ impl<const D: usize> ViscousSolver<D> {
         };
         self.offset = ground.offset;
         let graded = ground.graded(&shape);
+        self.is_finite = ground.is_finite(graded.as_deref());
+        if !self.is_finite {
+            return;
+        }
         let stiffness = ground.uniform.unwrap_or(1.0);
         let level = Level::new(shape, &ground, stiffness, graded);
+        clear(&mut self.b, shape.len);
+        clear(&mut self.x, shape.len);
+        self.norm = 0.0;
         if level.unknowns > 0 {
             self.hierarchy = Some(Hierarchy::new(level, &ground, self.options, spare));
         }
@@ -208,8 +220,14 @@ impl<const D: usize> ViscousSolver<D> {
     /// Solves for what was loaded.
     ///
     /// # Errors
-    /// As [`Pcg::solve`](crate::Pcg::solve).
+    /// As [`Pcg::solve`](crate::Pcg::solve), and if the body is not made of numbers.
     pub fn solve(&mut self, tol: &Tolerance) -> Result<Outcome, SolveError> {
+        if !self.is_finite {
+            return Err(SolveError::NotFinite {
+                quantity: "stiffness",
+                iteration: 0,
+            });
+        }
         match self.options.method {
             ViscousMethod::Mgpcg => self.solve_multigrid(tol),
             ViscousMethod::PcgIc | ViscousMethod::PcgJacobi => self.solve_assembled(tol),
