@@ -410,8 +410,8 @@ fn errors_in_the_table_show_place_key_and_remedy() {
             3,
             13,
             "viscosity",
-            "a table of settings",
-            "",
+            "is in a table",
+            "[viscosity]",
         ),
     );
 }
