@@ -14,15 +14,18 @@
 
 mod assembled;
 mod body;
+mod component;
 mod convert;
 mod csr;
 mod cycle;
+mod field;
 mod ground;
 mod kernel;
 mod level;
 mod method;
 mod mgpcg;
 mod places;
+mod rhs;
 mod row;
 mod samples;
 mod schwarz;

@@ -3,9 +3,10 @@
 use rayon::prelude::*;
 
 use super::csr::{Numbers, matrix};
+use super::field::{self, Vector};
 use super::ground::{Coarsened, Fine};
 use super::kernel::{self, Three};
-use super::level::{INTERIOR, Level};
+use super::level::Level;
 use super::method::{Smoother, ViscousMethod, ViscousOptions};
 use super::schwarz::Schwarz;
 use super::shape::Shape;
@@ -41,11 +42,11 @@ const BOTTOM_STEPS: usize = 24;
 /// Fewer unknowns than this stay on the calling thread.
 pub const PARALLEL: usize = 20_000;
 
-/// One component array per axis.
-pub type Vector<T, const D: usize> = [Vec<T>; D];
+/// The vectors of a level that is no more.
+pub type Spare<const D: usize> = [Vector<f32, D>; 3];
 
 /// A level with its vectors.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Floor<const D: usize> {
     /// The operator.
     pub level: Level<D>,
@@ -60,27 +61,17 @@ pub struct Floor<const D: usize> {
 }
 
 impl<const D: usize> Floor<D> {
-    /// A level with vectors of zeros, in the memory of another if there is one.
-    fn new(level: Level<D>, spare: Option<Floor<D>>) -> Self {
-        let [x, y, b] = spare.map_or_else(
-            || [(); 3].map(|()| std::array::from_fn(|_| Vec::new())),
-            |floor| [floor.x, floor.y, floor.b],
-        );
-        let len = level.shape.len;
-        let zeros = |vector: Vector<f32, D>| {
-            vector.map(|mut v| {
-                if v.capacity() < len {
-                    return vec![0.0; len];
-                }
-                v.clear();
-                v.resize(len, 0.0);
-                v
-            })
-        };
+    /// A level with vectors of zeros, in the memory of others if there are any.
+    fn new(level: Level<D>, spare: Option<Spare<D>>) -> Self {
+        let mut vectors = spare.unwrap_or_else(|| [(); 3].map(|()| field::empty()));
+        for (turn, vector) in vectors.iter_mut().enumerate() {
+            field::clear(vector, level.shape.len, turn);
+        }
+        let [x, y, b] = vectors;
         Floor {
-            x: zeros(x),
-            y: zeros(y),
-            b: zeros(b),
+            x,
+            y,
+            b,
             scratch: vec![0.0; transfer::scratch_len(&level.shape) * level.shape.planes() * D],
             level,
         }
@@ -163,7 +154,7 @@ impl<const D: usize> Floor<D> {
             });
             each_plane(level, &|axis, z| {
                 let segments = level.components[axis].in_plane(z).iter();
-                for segment in segments.filter(|s| s.stream != INTERIOR) {
+                for segment in segments.filter(|s| !s.is_interior) {
                     let (i, count) = (segment.index as usize, segment.blocks as usize * BLOCK);
                     // SAFETY: segments lie in the vectors, and a plane is written by one call.
                     unsafe {
@@ -200,7 +191,7 @@ pub fn each_plane<const D: usize>(level: &Level<D>, pass: &(impl Fn(usize, usize
 }
 
 /// The levels, finest first.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Hierarchy<const D: usize> {
     /// Levels and their vectors.
     pub floors: Vec<Floor<D>>,
@@ -221,19 +212,30 @@ struct Bottom {
 }
 
 impl<const D: usize> Hierarchy<D> {
-    /// Builds the levels above the finest, which is made of `ground`, in the memory of another
-    /// hierarchy if there is one.
+    /// The memory of its vectors, for another.
+    pub fn into_spare(self) -> Vec<Spare<D>> {
+        let floors = self.floors.into_iter();
+        floors.map(|floor| [floor.x, floor.y, floor.b]).collect()
+    }
+
+    /// Builds the levels above the finest, which is made of `ground`, with the vectors of another
+    /// hierarchy if there was one.
     pub fn new(
         finest: Level<D>,
-        ground: &impl Fine<D>,
+        ground: impl Fine<D>,
         options: ViscousOptions,
-        spare: Option<Hierarchy<D>>,
+        spare: Vec<Spare<D>>,
     ) -> Self {
-        let mut spare = spare.map_or_else(Vec::new, |h| h.floors).into_iter();
         let smoother = options.smoother;
-        let is_uniform = finest.graded.is_none();
-        let mut stiffness = 0.25 * finest.stiffness;
-        let mut floors = vec![Floor::new(finest, spare.next())];
+        let mut levels = vec![finest];
+        if options.method == ViscousMethod::Mgpcg {
+            coarsen(&mut levels, ground, smoother);
+        }
+        let mut spare = spare.into_iter();
+        let floors: Vec<_> = levels
+            .into_iter()
+            .map(|level| Floor::new(level, spare.next()))
+            .collect();
         if options.method != ViscousMethod::Mgpcg {
             return Hierarchy {
                 floors,
@@ -241,26 +243,6 @@ impl<const D: usize> Hierarchy<D> {
                 smoother,
                 schwarz: Vec::new(),
             };
-        }
-        let mut coarse = Coarsened::new(ground, stiffness, is_uniform);
-        let is_fine = |level: &Level<D>| match smoother {
-            Smoother::JacobiNaive => level.shape.cells.iter().any(|&n| n > NAIVE_CELLS),
-            _ => level.unknowns > BOTTOM,
-        };
-        while is_fine(&floors[floors.len() - 1].level) {
-            let Some(shape) = Shape::new(coarse.cells()) else {
-                break;
-            };
-            let level = Level::new(shape, &coarse, stiffness, coarse.graded(&shape));
-            if level.unknowns == 0 {
-                break;
-            }
-            floors.push(Floor::new(level, spare.next()));
-            if shape.cells.iter().all(|&n| n <= 1) {
-                break;
-            }
-            stiffness *= 0.25;
-            coarse = Coarsened::new(&coarse, stiffness, is_uniform);
         }
         let bottom = Bottom::new(&floors[floors.len() - 1].level);
         let schwarz = match smoother {
@@ -363,6 +345,33 @@ impl Bottom {
             numbers,
             factors,
         }
+    }
+}
+
+/// Adds coarser levels to the finest, which is made of `ground`.
+fn coarsen<const D: usize>(levels: &mut Vec<Level<D>>, ground: impl Fine<D>, smoother: Smoother) {
+    let is_uniform = levels[0].graded.is_none();
+    let is_fine = |level: &Level<D>| match smoother {
+        Smoother::JacobiNaive => level.shape.cells.iter().any(|&n| n > NAIVE_CELLS),
+        _ => level.unknowns > BOTTOM,
+    };
+    let mut stiffness = 0.25 * levels[0].stiffness;
+    let mut coarse = Coarsened::new(&ground, stiffness, is_uniform);
+    drop(ground);
+    while is_fine(&levels[levels.len() - 1]) {
+        let Some(shape) = Shape::new(coarse.cells()) else {
+            break;
+        };
+        let level = Level::new(shape, &coarse, stiffness, coarse.graded(&shape));
+        if level.unknowns == 0 {
+            break;
+        }
+        levels.push(level);
+        if shape.cells.iter().all(|&n| n <= 1) {
+            break;
+        }
+        stiffness *= 0.25;
+        coarse = Coarsened::new(&coarse, stiffness, is_uniform);
     }
 }
 

@@ -27,6 +27,8 @@ pub struct Sum {
 pub trait Ground<const D: usize>: Sync {
     /// The sum over the octants of a cell whose bits are set; cells are mirrored beyond walls.
     fn sum(&self, cell: [i32; D], octants: u8) -> Sum;
+    /// Whether the cell, or the one whose mirror image it is, is full.
+    fn is_full(&self, cell: [i32; D]) -> bool;
     /// Whether a wall or an obstacle may hold a face of a place's samples.
     fn has_walls_near(&self, at: [i32; D]) -> bool;
     /// Whether a face is held by a wall or an obstacle.
@@ -122,12 +124,11 @@ impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
         if self.uniform.is_some() {
             return None;
         }
-        let mut values = vec![0.0; shape.len];
-        let cells: usize = self.cells.iter().product();
-        for k in (0..cells).filter(|&k| self.codes[k] & !NEAR != EMPTY) {
-            values[shape.cell_index(k)] = self.stiffness(cell_number(self.cells, k));
-        }
-        Some(values)
+        let dense = gather(self.cells, |cell| match self.is_there(cell) {
+            true => self.stiffness(cell),
+            false => 0.0,
+        });
+        Some(spread(shape, &dense, 1.0))
     }
 
     /// Whether stiffnesses, graded or not, and shares are numbers, and none below zero.
@@ -319,6 +320,11 @@ impl<B: Body<D>, const D: usize> Ground<D> for Sampled<'_, B, D> {
         Sum { count, fill, stiff }
     }
 
+    fn is_full(&self, cell: [i32; D]) -> bool {
+        mirrored(cell, self.cells, &self.open)
+            .is_some_and(|(cell, _)| self.code(cell) & !NEAR == FULL)
+    }
+
     fn has_walls_near(&self, at: [i32; D]) -> bool {
         let at_side = (0..D).any(|a| {
             (at[a] <= 0 && !self.open[a][0])
@@ -465,11 +471,7 @@ impl<const D: usize> Coarsened<D> {
     /// The stiffness of cells by memory index, if it varies.
     pub fn graded(&self, shape: &Shape<D>) -> Option<Vec<f32>> {
         let relative = self.relative.as_ref()?;
-        let mut values = vec![0.0; shape.len];
-        for (k, &value) in relative.iter().enumerate() {
-            values[shape.cell_index(k)] = value * self.stiffness;
-        }
-        Some(values)
+        Some(spread(shape, relative, self.stiffness))
     }
 
     fn is_solid(&self, cell: [i32; D]) -> bool {
@@ -482,14 +484,16 @@ impl<const D: usize> Coarsened<D> {
     }
 }
 
-/// Cell number `k`, x fastest.
-fn cell_number<const D: usize>(cells: [usize; D], mut k: usize) -> [i32; D] {
-    let mut at = [0; D];
-    for a in 0..D {
-        at[a] = (k % cells[a]) as i32;
-        k /= cells[a];
+/// Values by cell, times a factor, where a shape has its cells.
+fn spread<const D: usize>(shape: &Shape<D>, dense: &[f32], factor: f32) -> Vec<f32> {
+    let mut values = vec![0.0; shape.len];
+    for (r, row) in dense.chunks(shape.cells[0]).enumerate() {
+        let first = shape.cell_index(r * shape.cells[0]);
+        for (value, dense) in values[first..].iter_mut().zip(row) {
+            *value = dense * factor;
+        }
     }
-    at
+    values
 }
 
 /// The place of a cell in a dense array without padding.
@@ -542,6 +546,11 @@ impl<const D: usize> Ground<D> for Coarsened<D> {
             }
         }
         sum
+    }
+
+    fn is_full(&self, cell: [i32; D]) -> bool {
+        mirrored(cell, self.cells, &self.open)
+            .is_some_and(|(cell, _)| self.share[linear(self.cells, cell)] == 1.0)
     }
 
     fn has_walls_near(&self, at: [i32; D]) -> bool {

@@ -1,6 +1,8 @@
 //! Passes over one plane of one component, in blocks of eight faces.
 
-use super::level::{INTERIOR, Level, Packed, Segment};
+use super::component::{Packed, Segment};
+use super::level::Level;
+use super::rhs::Address;
 use super::shape::others;
 use crate::lattice::BLOCK;
 use crate::lattice::kernel::dispatch;
@@ -270,16 +272,18 @@ unsafe fn each_block<S: Simd, L: Lanes<S>, const D: usize>(
     for &Segment {
         index,
         blocks,
-        stream,
+        is_interior,
     } in component.in_plane(z)
     {
         let (first, blocks) = (index as usize, blocks as usize);
-        // SAFETY: segments lie in the shape, and the neighbours of their faces too.
+        // SAFETY: segments lie in the shape, and the neighbours of their faces too; the table of
+        // blocks has the place of the rows of all that are not in the interior.
         unsafe {
-            if stream != INTERIOR {
-                let rows = &component.stream[stream as usize..][..blocks];
-                for (k, row) in rows.iter().enumerate() {
+            if !is_interior {
+                let places = &component.blocks[level.shape.block(first)..][..blocks];
+                for (k, &place) in places.iter().enumerate() {
                     let i = first + k * BLOCK;
+                    let row = component.rows.get_unchecked(place as usize);
                     let w = packed::<S>(row);
                     let product = around.product::<S, L, D>(i, &w);
                     let scales = Scales {
@@ -552,7 +556,7 @@ pub struct Outer<const D: usize> {
     /// The solution.
     pub x: [*mut f64; D],
     /// The right-hand side.
-    pub b: [*const f64; D],
+    pub b: Address<D>,
     /// The residual, scaled.
     pub r: [*mut f32; D],
     /// The scale.
@@ -577,7 +581,11 @@ impl<S: Simd, const D: usize> Visit<S, Double> for TrueResidual<S::Double, D> {
     unsafe fn visit(&mut self, i: usize, product: S::Double, _: Scales<S::Single>) {
         // SAFETY: the caller's promise is passed on.
         unsafe {
-            let r = S::sub_wide(S::load_wide(self.v.b[self.axis].add(i)), product);
+            let b = match self.v.b {
+                Address::Single(b) => S::widen(S::load(b[self.axis].add(i))),
+                Address::Double(b) => S::load_wide(b[self.axis].add(i)),
+            };
+            let r = S::sub_wide(b, product);
             self.largest = S::max_abs(self.largest, r);
             self.sum = S::add_wide(self.sum, r);
             let scaled = S::narrow(S::mul_wide(self.scale, r));
@@ -720,7 +728,7 @@ dispatch! {
 }
 dispatch! {
     /// `y ← x + ω D⁻¹ (b − A x)`, or less where that is too much, everywhere or only where rows are
-    /// read from the stream.
+    /// read and not computed.
     ///
     /// # Safety
     /// As [`residual`].

@@ -1,7 +1,8 @@
-//! One level: its rows, sorted into stretches that a kernel can run along.
+//! One level: its operator.
 
 use rayon::prelude::*;
 
+use super::component::{Component, Eight, INTERIOR, NONE};
 use super::csr::couplings;
 use super::ground::{Fine, Ground};
 use super::row::{Row, row};
@@ -9,92 +10,6 @@ use super::samples::Samples;
 use super::shape::{Shape, moved, others};
 use super::sieve::Sieve;
 use crate::lattice::BLOCK;
-
-/// The stream number of segments in the interior, whose rows are computed and not read.
-pub const INTERIOR: u32 = u32::MAX;
-
-/// In the table of blocks: no free face.
-pub const NONE: u32 = u32::MAX - 1;
-
-/// A stretch of blocks in a row of one component.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segment {
-    /// Memory index of the first face.
-    pub index: u32,
-    /// Blocks.
-    pub blocks: u32,
-    /// The first entry in the stream, or [`INTERIOR`].
-    pub stream: u32,
-}
-
-/// Eight rows as kernels read them; lanes without an unknown are all zero.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C, align(32))]
-pub struct Packed {
-    /// Mass.
-    pub mass: [f32; BLOCK],
-    /// Weights of the low and the high cell.
-    pub cell: [[f32; BLOCK]; 2],
-    /// Weights of the low and the high edge along the other axes.
-    pub edge: [[[f32; BLOCK]; 2]; 2],
-    /// One over the [bound](Row::bound).
-    pub inverse: [f32; BLOCK],
-}
-
-impl Packed {
-    fn set(&mut self, lane: usize, row: &Row) {
-        self.mass[lane] = row.mass;
-        for side in 0..2 {
-            self.cell[side][lane] = row.cell[side];
-            for k in 0..2 {
-                self.edge[k][side][lane] = row.edge[k][side];
-            }
-        }
-        self.inverse[lane] = 1.0 / row.bound;
-    }
-
-    /// Whether the lane is an unknown.
-    #[inline]
-    pub fn is_free(&self, lane: usize) -> bool {
-        self.inverse[lane] > 0.0
-    }
-
-    fn row(&self, lane: usize) -> Row {
-        Row {
-            mass: self.mass[lane],
-            cell: self.cell.map(|c| c[lane]),
-            edge: self.edge.map(|e| e.map(|e| e[lane])),
-            bound: if self.is_free(lane) {
-                1.0 / self.inverse[lane]
-            } else {
-                0.0
-            },
-        }
-    }
-}
-
-/// The rows of one component.
-#[derive(Clone, Debug, Default)]
-pub struct Component {
-    /// In memory order.
-    pub segments: Vec<Segment>,
-    /// Per plane, the first of its segments; one entry more than planes.
-    pub planes: Vec<u32>,
-    /// Rows of blocks near the border.
-    pub stream: Vec<Packed>,
-    /// Lanes of the stream whose rows are those of the interior all the same.
-    pub interior: Vec<u8>,
-    /// Per block of the shape, its place in the stream, [`INTERIOR`] or [`NONE`].
-    pub blocks: Vec<u32>,
-}
-
-impl Component {
-    /// The segments of a plane.
-    #[inline]
-    pub fn in_plane(&self, z: usize) -> &[Segment] {
-        &self.segments[self.planes[z] as usize..self.planes[z + 1] as usize]
-    }
-}
 
 /// A level's operator.
 #[derive(Clone, Debug)]
@@ -111,15 +26,6 @@ pub struct Level<const D: usize> {
     pub unknowns: usize,
 }
 
-/// What one plane of one component is made of.
-#[derive(Default)]
-struct Plane {
-    segments: Vec<Segment>,
-    stream: Vec<Packed>,
-    interior: Vec<u8>,
-    unknowns: usize,
-}
-
 impl<const D: usize> Level<D> {
     /// Builds the rows of all faces.
     pub fn new(
@@ -129,14 +35,15 @@ impl<const D: usize> Level<D> {
         graded: Option<Vec<f32>>,
     ) -> Self {
         let sieve = Sieve::new(shape.cells, ground);
-        let samples = sieve.samples(shape.cells, ground);
+        let uniform = graded.is_none().then_some(stiffness);
+        let samples = sieve.samples(shape.cells, ground, uniform);
         let inside = Inside {
             shape: &shape,
             stiffness,
             graded: graded.as_deref(),
         };
         let parts = std::array::from_fn(|axis| {
-            component(&shape, |at| {
+            Component::new(&shape, |at| {
                 let interior = sieve.interior(axis, at);
                 (interior != 0xff).then(|| {
                     let faces = sieve.candidates(axis, at);
@@ -161,7 +68,7 @@ impl<const D: usize> Level<D> {
             graded: graded.as_deref(),
         };
         let parts = std::array::from_fn(|axis| {
-            component(&shape, |at| {
+            Component::new(&shape, |at| {
                 let first = shape.index(at);
                 let mut eight = Eight::default();
                 for lane in 0..BLOCK {
@@ -170,7 +77,7 @@ impl<const D: usize> Level<D> {
                         eight.set(lane, &row, row == inside.row(axis, first + lane));
                     }
                 }
-                (eight.interior != u8::MAX).then_some(eight)
+                (!eight.is_interior()).then_some(eight)
             })
         });
         Level::join(shape, stiffness, graded, parts)
@@ -197,7 +104,7 @@ impl<const D: usize> Level<D> {
         match component.blocks[self.shape.block(index)] {
             NONE => Row::default(),
             INTERIOR => self.inside().row(axis, index),
-            place => component.stream[place as usize].row(index % BLOCK),
+            place => component.rows[place as usize].row(index % BLOCK),
         }
     }
 
@@ -223,28 +130,25 @@ impl<const D: usize> Level<D> {
     /// Whether the face at a memory index is an unknown.
     #[inline]
     pub fn is_free(&self, axis: usize, index: usize) -> bool {
-        let component = &self.components[axis];
-        match component.blocks[self.shape.block(index)] {
-            NONE => false,
-            INTERIOR => true,
-            place => component.stream[place as usize].is_free(index % BLOCK),
-        }
+        self.components[axis].is_free(index)
     }
 
-    /// Calls `visit(memory index, mass)` for every free face of a plane of a component.
+    /// Calls `visit(lattice point, memory index, mass)` for every free face of a plane of a
+    /// component.
     #[inline]
-    pub fn each_free(&self, axis: usize, z: usize, mut visit: impl FnMut(usize, f32)) {
+    pub fn each_free(&self, axis: usize, z: usize, mut visit: impl FnMut([i32; D], usize, f32)) {
         let component = &self.components[axis];
         for segment in component.in_plane(z) {
             let first = segment.index as usize;
-            for k in 0..segment.blocks as usize * BLOCK {
-                if segment.stream == INTERIOR {
-                    visit(first + k, 1.0);
-                    continue;
-                }
-                let packed = &component.stream[segment.stream as usize + k / BLOCK];
-                if packed.is_free(k % BLOCK) {
-                    visit(first + k, packed.mass[k % BLOCK]);
+            let at = self.shape.point(first);
+            for k in (0..segment.blocks as usize).map(|k| k * BLOCK) {
+                let packed = component.packed(self.shape.block(first + k));
+                for lane in 0..BLOCK {
+                    let mass = packed.map_or(1.0, |p| p.mass[lane]);
+                    if packed.is_none_or(|p| p.is_free(lane)) {
+                        let k = k + lane;
+                        visit(moved(at, 0, k as i32), first + k, mass);
+                    }
                 }
             }
         }
@@ -256,7 +160,7 @@ impl<const D: usize> Level<D> {
         let planes = (0..self.shape.planes() * D).into_par_iter();
         let of_plane = |k: usize| {
             let (axis, mut held) = (k % D, Vec::new());
-            self.each_free(axis, k / D, |index, _| {
+            self.each_free(axis, k / D, |_, index, _| {
                 if self.is_interior(axis, index) {
                     return;
                 }
@@ -275,12 +179,8 @@ impl<const D: usize> Level<D> {
     pub fn free_faces(&self, axis: usize) -> impl Iterator<Item = usize> + '_ {
         let component = &self.components[axis];
         component.segments.iter().flat_map(move |s| {
-            (0..s.blocks as usize * BLOCK)
-                .filter(move |&k| {
-                    s.stream == INTERIOR
-                        || component.stream[s.stream as usize + k / BLOCK].is_free(k % BLOCK)
-                })
-                .map(move |k| s.index as usize + k)
+            let first = s.index as usize;
+            (first..first + s.blocks as usize * BLOCK).filter(|&i| component.is_free(i))
         })
     }
 }
@@ -326,94 +226,6 @@ fn interior_bound<const D: usize>(row: &Row) -> f32 {
     bound
 }
 
-/// A component and its free faces. `block` gives the rows of the eight faces from a point, or
-/// `None` if all are in the interior.
-fn component<const D: usize>(
-    shape: &Shape<D>,
-    block: impl Fn([i32; D]) -> Option<Eight> + Sync,
-) -> (Component, usize) {
-    let planes: Vec<Plane> = (0..shape.planes())
-        .into_par_iter()
-        .map(|z| plane(shape, z, &block))
-        .collect();
-    let mut component = Component {
-        blocks: vec![NONE; shape.block_count()],
-        planes: vec![0],
-        ..Component::default()
-    };
-    let mut unknowns = 0;
-    for plane in planes {
-        let first = component.stream.len() as u32;
-        for mut segment in plane.segments {
-            let block = shape.block(segment.index as usize);
-            if segment.stream != INTERIOR {
-                segment.stream += first;
-            }
-            for k in 0..segment.blocks {
-                component.blocks[block + k as usize] = match segment.stream {
-                    INTERIOR => INTERIOR,
-                    place => place + k,
-                };
-            }
-            component.segments.push(segment);
-        }
-        component.stream.extend(plane.stream);
-        component.interior.extend(plane.interior);
-        component.planes.push(component.segments.len() as u32);
-        unknowns += plane.unknowns;
-    }
-    (component, unknowns)
-}
-
-fn plane<const D: usize>(
-    shape: &Shape<D>,
-    z: usize,
-    block: &impl Fn([i32; D]) -> Option<Eight>,
-) -> Plane {
-    let mut plane = Plane::default();
-    for r in 0..shape.plane_rows() {
-        let mut at = shape.row_at(z, r);
-        for b in 0..shape.row_blocks() {
-            at[0] = (b * BLOCK) as i32;
-            let index = shape.index(at) as u32;
-            let next = plane.stream.len() as u32;
-            let stream = match block(at) {
-                None => {
-                    plane.unknowns += BLOCK;
-                    INTERIOR
-                }
-                Some(eight) if eight.count == 0 => continue,
-                Some(eight) => {
-                    plane.stream.push(eight.packed);
-                    plane.interior.push(eight.interior);
-                    plane.unknowns += eight.count;
-                    next
-                }
-            };
-            extend(&mut plane.segments, index, stream, b > 0);
-        }
-    }
-    plane
-}
-
-/// The rows of eight faces.
-#[derive(Default)]
-struct Eight {
-    packed: Packed,
-    /// How many of them are free.
-    count: usize,
-    /// Those whose rows are of the interior.
-    interior: u8,
-}
-
-impl Eight {
-    fn set(&mut self, lane: usize, row: &Row, interior: bool) {
-        self.packed.set(lane, row);
-        self.count += 1;
-        self.interior |= u8::from(interior) << lane;
-    }
-}
-
 /// The rows of the eight faces from `at`, given which may be free and which are in the interior.
 fn pack<const D: usize>(
     ground: &impl Ground<D>,
@@ -437,21 +249,4 @@ fn pack<const D: usize>(
         }
     }
     eight
-}
-
-/// Adds a block to the last segment if it goes on there, or begins another, as every row does.
-fn extend(segments: &mut Vec<Segment>, index: u32, stream: u32, in_row: bool) {
-    if let Some(last) = segments.last_mut().filter(|_| in_row) {
-        let adjacent = last.index + last.blocks * BLOCK as u32 == index;
-        let alike = (last.stream == INTERIOR) == (stream == INTERIOR);
-        if adjacent && alike {
-            last.blocks += 1;
-            return;
-        }
-    }
-    segments.push(Segment {
-        index,
-        blocks: 1,
-        stream,
-    });
 }

@@ -1,8 +1,10 @@
 //! Conjugate gradients preconditioned by a V-cycle.
 
-use super::cycle::{Hierarchy, Vector, each_plane};
+use super::cycle::{Hierarchy, each_plane};
+use super::field::{self, Vector};
 use super::kernel::{self, Outer, Three};
 use super::level::Level;
+use super::rhs::Values;
 use crate::lattice::wave::Shared;
 use crate::outcome::{Outcome, SolveError, Status, Tolerance};
 use crate::vector;
@@ -25,7 +27,7 @@ pub struct Mgpcg<const D: usize> {
 impl<const D: usize> Default for Mgpcg<D> {
     fn default() -> Self {
         Mgpcg {
-            p: std::array::from_fn(|_| Vec::new()),
+            p: field::empty(),
             sums: Vec::new(),
             scale: 1.0,
         }
@@ -35,7 +37,7 @@ impl<const D: usize> Default for Mgpcg<D> {
 /// What is solved: in double precision, free faces from zero or a guess, held ones as they are.
 pub struct Task<'a, const D: usize> {
     /// The right-hand side.
-    pub b: &'a Vector<f64, D>,
+    pub b: Values<'a, D>,
     /// The guess, and then the solution.
     pub x: &'a mut Vector<f64, D>,
     /// The max norm that the tolerance is relative to.
@@ -87,10 +89,8 @@ impl<const D: usize> Mgpcg<D> {
     }
 
     fn adopt(&mut self, level: &Level<D>, norm: f64) {
-        for p in &mut self.p {
-            if p.len() != level.shape.len {
-                *p = vec![0.0; level.shape.len];
-            }
+        if self.p[0].len() != level.shape.len {
+            field::clear(&mut self.p, level.shape.len, 3);
         }
         self.sums.clear();
         self.sums.resize(level.shape.planes() * D, 0.0);
@@ -110,7 +110,7 @@ impl<const D: usize> Mgpcg<D> {
     fn outer(&self, hierarchy: &mut Hierarchy<D>, task: &mut Task<'_, D>) -> Outer<D> {
         Outer {
             x: task.x.each_mut().map(|v| v.as_mut_ptr()),
-            b: task.b.each_ref().map(|v| v.as_ptr()),
+            b: task.b.address(),
             r: hierarchy.floors[0].b.each_mut().map(|v| v.as_mut_ptr()),
             scale: self.scale,
         }

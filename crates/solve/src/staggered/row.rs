@@ -70,8 +70,12 @@ pub fn row<const D: usize>(
             }
         }
     }
-    let (fill, _) = mean(ground, face, &[axis]);
-    row.mass = at_least(ground.least(), (fill, fill));
+    row.mass = if samples.at(face).is_some_and(|place| place.is_full) {
+        1.0
+    } else {
+        let (fill, _) = mean(ground, face, &[axis]);
+        at_least(ground.least(), (fill, fill))
+    };
     row.bound = bound + row.mass;
     row
 }

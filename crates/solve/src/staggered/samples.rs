@@ -22,6 +22,8 @@ pub struct Place {
     pub cell: [Weight; 3],
     /// By pair of axes.
     pub edge: [Weight; 3],
+    /// Whether all cells around are full, mirror images beyond walls included.
+    pub is_full: bool,
 }
 
 /// The number of a pair of axes.
@@ -40,12 +42,8 @@ pub struct Samples<const D: usize> {
 }
 
 impl<const D: usize> Samples<D> {
-    /// Computes the samples of all places that are `wanted`.
-    pub fn new(
-        cells: [usize; D],
-        ground: &impl Ground<D>,
-        wanted: impl Fn([i32; D]) -> bool + Sync,
-    ) -> Self {
+    /// The samples of all places for which `place` makes them.
+    pub fn new(cells: [usize; D], place: impl Fn([i32; D]) -> Option<Place> + Sync) -> Self {
         let extent = cells.map(|n| n + 1);
         let plane: usize = extent[..D - 1].iter().product();
         let mut number = vec![0u32; plane * extent[D - 1]];
@@ -61,8 +59,8 @@ impl<const D: usize> Samples<D> {
                     if D == 3 {
                         at[1] = (k / extent[0]) as i32;
                     }
-                    if wanted(at) {
-                        places.push(place(ground, at));
+                    if let Some(place) = place(at) {
+                        places.push(place);
                         *number = places.len() as u32;
                     }
                 }
@@ -91,16 +89,37 @@ impl<const D: usize> Samples<D> {
     }
 }
 
-fn place<const D: usize>(ground: &impl Ground<D>, at: [i32; D]) -> Place {
-    let walls = ground.has_walls_near(at);
-    let mut place = Place::default();
-    for a in 0..D {
-        place.cell[a] = cell_sample(ground, a, at, walls);
-        for b in a + 1..D {
-            place.edge[pair_of(a, b)] = edge_sample(ground, [a, b], at, walls);
+impl Place {
+    /// The samples of a place, given whether all around it is full and the stiffness if that is
+    /// the same everywhere.
+    pub fn new<const D: usize>(
+        ground: &impl Ground<D>,
+        at: [i32; D],
+        is_full: bool,
+        uniform: Option<f32>,
+    ) -> Self {
+        let walls = ground.has_walls_near(at);
+        let known = uniform.filter(|_| is_full);
+        let stiffness = |split: &[usize]| known.unwrap_or_else(|| stiffness(ground, at, split));
+        let mut place = Place {
+            is_full,
+            ..Place::default()
+        };
+        let of_cell = stiffness(&[]);
+        for a in 0..D {
+            place.cell[a] = cell_sample(ground, a, at, of_cell, walls);
+            for b in a + 1..D {
+                let of_edge = stiffness(&[a, b]);
+                place.edge[pair_of(a, b)] = edge_sample(ground, [a, b], at, of_edge, walls);
+            }
         }
+        place
     }
-    place
+}
+
+/// The stiffness of a sample, times the share of it that is filled, or the least there may be.
+fn stiffness<const D: usize>(ground: &impl Ground<D>, at: [i32; D], split: &[usize]) -> f32 {
+    at_least(ground.least(), mean(ground, at, split))
 }
 
 /// Octants on the low and the high side of a cell along each axis.
@@ -172,9 +191,9 @@ fn cell_sample<const D: usize>(
     ground: &impl Ground<D>,
     axis: usize,
     cell: [i32; D],
+    stiff: f32,
     walls: bool,
 ) -> Weight {
-    let stiff = at_least(ground.least(), mean(ground, cell, &[]));
     if stiff == 0.0 {
         return Weight::default();
     }
@@ -195,9 +214,9 @@ fn edge_sample<const D: usize>(
     ground: &impl Ground<D>,
     [a, b]: [usize; 2],
     at: [i32; D],
+    weight: f32,
     walls: bool,
 ) -> Weight {
-    let weight = at_least(ground.least(), mean(ground, at, &[a, b]));
     // Beyond an open side there are no faces to make up the sample.
     let is_cut = ground.is_on_open_side(a, at[a]) || ground.is_on_open_side(b, at[b]);
     if weight == 0.0 || is_cut {

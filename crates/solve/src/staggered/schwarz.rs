@@ -10,7 +10,8 @@ use rayon::prelude::*;
 
 use super::csr::{couplings, neighbours};
 use super::cycle::{Floor, PARALLEL};
-use super::level::{INTERIOR, Level};
+use super::field::Vector;
+use super::level::Level;
 use super::method::Smoother;
 use super::shape::others;
 use crate::lattice::BLOCK;
@@ -260,7 +261,7 @@ impl<const D: usize> Schwarz<D> {
         &self,
         level: &Level<D>,
         x: &[Shared<f32>; D],
-        b: &[Vec<f32>; D],
+        b: &Vector<f32, D>,
         z: usize,
         forward: bool,
     ) {
@@ -275,10 +276,9 @@ impl<const D: usize> Schwarz<D> {
                 let faces = segment.blocks as usize * BLOCK;
                 for k in 0..faces {
                     let k = if forward { k } else { faces - 1 - k };
-                    let free = segment.stream == INTERIOR
-                        || component.stream[segment.stream as usize + k / BLOCK].is_free(k % BLOCK);
-                    let face = (axis, segment.index as usize + k);
-                    if free && self.leads(level, face) {
+                    let index = segment.index as usize + k;
+                    let face = (axis, index);
+                    if component.is_free(index) && self.leads(level, face) {
                         // SAFETY: the caller's promise is passed on.
                         unsafe { self.relax(level, x, b, face) };
                     }
@@ -294,7 +294,7 @@ impl<const D: usize> Schwarz<D> {
     }
 
     /// Solves for one set, all else kept.
-    unsafe fn relax(&self, level: &Level<D>, x: &[Shared<f32>; D], b: &[Vec<f32>; D], face: Face) {
+    unsafe fn relax(&self, level: &Level<D>, x: &[Shared<f32>; D], b: &Vector<f32, D>, face: Face) {
         let set = Set::around(level, self.smoother, face);
         let axis = if self.smoother == Smoother::Vanka {
             0

@@ -55,6 +55,18 @@ impl<const D: usize> Shape<D> {
         index as usize
     }
 
+    /// The lattice point at a memory index.
+    pub fn point(&self, index: usize) -> [i32; D] {
+        // From the plane before the first, so that faces at −1 have their place.
+        let mut rest = index - self.index([-1; D]);
+        let mut at = [0; D];
+        for a in (0..D).rev() {
+            at[a] = (rest / self.strides[a]) as i32 - 1;
+            rest %= self.strides[a];
+        }
+        at
+    }
+
     /// Memory index of cell number `k`, x fastest.
     pub fn cell_index(&self, mut k: usize) -> usize {
         let mut index = self.origin;

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::ground::{Fine, Ground};
-use super::samples::Samples;
+use super::samples::{Place, Samples};
 use super::shape::moved;
 
 /// Bits by cell, rows in whole words with an empty word on either side.
@@ -122,6 +122,9 @@ pub struct Sieve<const D: usize> {
     deep: Bits<D>,
     /// Cells beside something.
     near: Bits<D>,
+    /// Cells all around which is full, mirror images beyond walls included. From one cell before
+    /// the lattice to one after.
+    full: Bits<D>,
 }
 
 impl<const D: usize> Sieve<D> {
@@ -130,15 +133,24 @@ impl<const D: usize> Sieve<D> {
         Sieve {
             deep: Bits::new(cells, |at| ground.is_plain(at)).spread(true),
             near: Bits::new(cells, |at| ground.is_there(at)).spread(false),
+            full: Bits::new(cells.map(|n| n + 2), |at| ground.is_full(at.map(|x| x - 1)))
+                .spread(true),
         }
     }
 
-    /// The samples of faces that are neither in the interior nor far from everything.
-    pub fn samples(&self, cells: [usize; D], ground: &impl Ground<D>) -> Samples<D> {
+    /// The samples of faces that are neither in the interior nor far from everything. `uniform` is
+    /// the stiffness if it is the same everywhere.
+    pub fn samples(
+        &self,
+        cells: [usize; D],
+        ground: &impl Ground<D>,
+        uniform: Option<f32>,
+    ) -> Samples<D> {
         let deeper = self.deep.spread(true);
-        Samples::new(cells, ground, |at| {
+        Samples::new(cells, |at| {
             let near = self.near.is_set(at) || (0..D).any(|a| self.near.is_set(moved(at, a, -1)));
-            near && !deeper.is_set(at)
+            let is_full = || self.full.is_set(at.map(|x| x + 1));
+            (near && !deeper.is_set(at)).then(|| Place::new(ground, at, is_full(), uniform))
         })
     }
 

@@ -5,14 +5,15 @@ use rayon::prelude::*;
 use super::assembled::Assembled;
 use super::body::Body;
 use super::csr::{Numbers, couplings, matrix};
-use super::cycle::{Hierarchy, Vector, each_plane};
+use super::cycle::Hierarchy;
+use super::field::{self, Vector};
 use super::ground::Sampled;
 use super::level::Level;
 use super::method::{ViscousMethod, ViscousOptions};
 use super::mgpcg::{Mgpcg, Task};
+use super::rhs::{Rhs, fill};
 use super::shape::Shape;
 use crate::csr::Csr;
-use crate::lattice::wave::Shared;
 use crate::outcome::{Outcome, SolveError, Tolerance};
 use crate::vector;
 
@@ -30,7 +31,7 @@ pub struct ViscousSolver<const D: usize> {
     /// Whether the body is made of numbers, none of them below zero.
     is_finite: bool,
     /// Mass times what was loaded, at free faces.
-    b: Vector<f64, D>,
+    b: Rhs<D>,
     /// The solution at free faces, what holds them at held ones.
     x: Vector<f64, D>,
 }
@@ -45,15 +46,18 @@ impl<const D: usize> ViscousSolver<D> {
             offset: [0; D],
             norm: 0.0,
             is_finite: true,
-            b: std::array::from_fn(|_| Vec::new()),
-            x: std::array::from_fn(|_| Vec::new()),
+            b: Rhs::default(),
+            x: field::empty(),
         }
     }
 
     /// Takes over a body, at rest until something is loaded. One that is not made of numbers has
     /// no unknowns, and solving for it is an error.
     pub fn assemble(&mut self, body: &impl Body<D>) {
-        let spare = self.hierarchy.take();
+        let spare = self
+            .hierarchy
+            .take()
+            .map_or_else(Vec::new, Hierarchy::into_spare);
         self.is_finite = true;
         let Some(ground) = Sampled::new(body) else {
             return;
@@ -69,12 +73,12 @@ impl<const D: usize> ViscousSolver<D> {
         }
         let stiffness = ground.uniform.unwrap_or(1.0);
         let level = Level::new(shape, &ground, stiffness, graded);
-        clear(&mut self.b, shape.len);
-        clear(&mut self.x, shape.len);
         self.norm = 0.0;
         if level.unknowns > 0 {
-            self.hierarchy = Some(Hierarchy::new(level, &ground, self.options, spare));
+            self.hierarchy = Some(Hierarchy::new(level, ground, self.options, spare));
         }
+        self.b.clear(shape.len);
+        field::clear(&mut self.x, shape.len, 3);
     }
 
     /// The finest level.
@@ -98,23 +102,14 @@ impl<const D: usize> ViscousSolver<D> {
         let Some(level) = self.hierarchy.as_ref().map(|h| &h.floors[0].level) else {
             return;
         };
-        let at = |index| face_at(&level.shape, self.offset, index);
-        clear(&mut self.b, level.shape.len);
-        clear(&mut self.x, level.shape.len);
-        let (b, x) = (shared(&mut self.b), shared(&mut self.x));
-        each_plane(level, &|axis, z| {
-            level.each_free(axis, z, |index, mass| {
-                let u = velocity(axis, at(index));
-                // SAFETY: a plane is written by one call.
-                unsafe {
-                    *x[axis].get().add(index) = u;
-                    *b[axis].get().add(index) = f64::from(mass) * u;
-                }
-            });
+        let face = |at: [i32; D]| std::array::from_fn(|a| at[a] + self.offset[a]);
+        fill(level, &mut self.x, |axis, at, _| velocity(axis, face(at)));
+        self.b.set(level, |axis, at, mass| {
+            f64::from(mass) * velocity(axis, face(at))
         });
         let mut is_moved = false;
         for (axis, index) in level.held_beside_free() {
-            let u = velocity(axis, at(index));
+            let u = velocity(axis, face(level.shape.point(index)));
             is_moved |= u != 0.0;
             self.x[axis][index] = u;
         }
@@ -127,15 +122,9 @@ impl<const D: usize> ViscousSolver<D> {
         let Some(level) = self.hierarchy.as_ref().map(|h| &h.floors[0].level) else {
             return;
         };
-        clear(&mut self.b, level.shape.len);
-        clear(&mut self.x, level.shape.len);
-        let b = shared(&mut self.b);
-        each_plane(level, &|axis, z| {
-            level.each_free(axis, z, |index, _| {
-                let value = rhs(axis, face_at(&level.shape, self.offset, index));
-                // SAFETY: a plane is written by one call.
-                unsafe { *b[axis].get().add(index) = value };
-            });
+        field::clear(&mut self.x, level.shape.len, 3);
+        self.b.set(level, |axis, at, _| {
+            rhs(axis, std::array::from_fn(|a| at[a] + self.offset[a]))
         });
         self.norm = self.rhs_norm(false);
     }
@@ -150,11 +139,11 @@ impl<const D: usize> ViscousSolver<D> {
             .with_min_len(8)
             .map(|k| {
                 let (axis, mut largest) = (k % D, 0.0);
-                level.each_free(axis, k / D, |index, _| {
+                level.each_free(axis, k / D, |_, index, _| {
                     let value = if is_moved {
                         self.right_hand_side(level, axis, index)
                     } else {
-                        self.b[axis][index]
+                        self.b.at(axis, index)
                     };
                     largest = vector::max_or_nan(value.abs(), largest);
                 });
@@ -166,7 +155,7 @@ impl<const D: usize> ViscousSolver<D> {
 
     /// The right-hand side of the system over free faces.
     fn right_hand_side(&self, level: &Level<D>, axis: usize, index: usize) -> f64 {
-        let mut value = self.b[axis][index];
+        let mut value = self.b.at(axis, index);
         if !level.is_interior(axis, index) {
             couplings(level, axis, index, |a, i, weight| {
                 if weight != 0.0 && !level.is_free(a, i) {
@@ -193,8 +182,8 @@ impl<const D: usize> ViscousSolver<D> {
 
     /// The face at a memory index, as [`Numbers`] has it.
     pub fn face(&self, index: usize) -> Option<[i32; D]> {
-        let shape = &self.level()?.shape;
-        Some(face_at(shape, self.offset, index))
+        let at = self.level()?.shape.point(index);
+        Some(std::array::from_fn(|a| at[a] + self.offset[a]))
     }
 
     /// The system over free faces: matrix, right-hand side and numbers.
@@ -243,7 +232,7 @@ impl<const D: usize> ViscousSolver<D> {
             return Ok(Outcome::of_zero());
         };
         let mut task = Task {
-            b: &self.b,
+            b: self.b.values(),
             x: &mut self.x,
             norm,
         };
@@ -260,29 +249,4 @@ impl<const D: usize> ViscousSolver<D> {
         }
         Ok(outcome)
     }
-}
-
-/// Zeroes of the length asked for, in the memory that is there.
-fn clear<const D: usize>(v: &mut Vector<f64, D>, len: usize) {
-    for v in v {
-        v.clear();
-        v.resize(len, 0.0);
-    }
-}
-
-fn shared<const D: usize>(v: &mut Vector<f64, D>) -> [Shared<f64>; D] {
-    v.each_mut().map(|v| Shared(v.as_mut_ptr()))
-}
-
-/// The face of the body's lattice at a memory index.
-fn face_at<const D: usize>(shape: &Shape<D>, offset: [i32; D], index: usize) -> [i32; D] {
-    // From the plane before the first, so that faces at −1 have their place.
-    let start = shape.index([-1; D]);
-    let mut rest = index - start;
-    let mut at = [0; D];
-    for a in (0..D).rev() {
-        at[a] = (rest / shape.strides[a]) as i32 - 1 + offset[a];
-        rest %= shape.strides[a];
-    }
-    at
 }

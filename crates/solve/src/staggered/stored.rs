@@ -3,9 +3,11 @@
 use super::assembled::Assembled;
 use super::convert::Converted;
 use super::cycle::Hierarchy;
+use super::field::{self, Vector};
 use super::method::{ViscousMethod, ViscousOptions};
 use super::mgpcg::{Mgpcg, Task};
 use super::places::Faces;
+use super::rhs::Values;
 use crate::csr::Csr;
 use crate::operator::Operator;
 use crate::outcome::{Outcome, SolveError, Status, Tolerance};
@@ -133,21 +135,20 @@ struct Multigrid<const D: usize> {
     mass: f64,
     faces: Vec<(u8, u32)>,
     /// The defect on the lattice, and its correction.
-    b: [Vec<f64>; D],
-    x: [Vec<f64>; D],
+    b: Vector<f64, D>,
+    x: Vector<f64, D>,
 }
 
 impl<const D: usize> Multigrid<D> {
     fn new(found: Converted<D>, options: ViscousOptions) -> Self {
         let len = found.level.shape.len;
-        let vector = || std::array::from_fn(|_| vec![0.0; len]);
         Multigrid {
-            hierarchy: Hierarchy::new(found.level, &found.cells, options, None),
+            hierarchy: Hierarchy::new(found.level, found.cells, options, Vec::new()),
             mgpcg: Mgpcg::default(),
             mass: found.mass,
             faces: found.faces,
-            b: vector(),
-            x: vector(),
+            b: field::zeros(len, 1),
+            x: field::zeros(len, 3),
         }
     }
 
@@ -212,7 +213,7 @@ impl<const D: usize> Multigrid<D> {
             max_iterations: limit,
         };
         let mut task = Task {
-            b: &self.b,
+            b: Values::Double(&self.b),
             x: &mut self.x,
             norm,
         };

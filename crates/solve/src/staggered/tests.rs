@@ -3,6 +3,7 @@
 use super::body::{Body, Fill};
 use super::csr::{Numbers, matrix};
 use super::cycle::{Floor, Hierarchy, each_plane};
+use super::field::{self, Vector};
 use super::ground::Sampled;
 use super::kernel;
 use super::level::Level;
@@ -33,21 +34,24 @@ fn hierarchy_with<const D: usize>(body: &impl Body<D>, smoother: Smoother) -> Hi
         smoother,
         ..ViscousOptions::default()
     };
-    Hierarchy::new(level, &ground, options, None)
+    Hierarchy::new(level, ground, options, Vec::new())
 }
 
-fn fill_noise<const D: usize>(floor: &Floor<D>, seed: usize) -> [Vec<f32>; D] {
-    std::array::from_fn(|axis| {
-        let mut v = vec![0.0; floor.level.shape.len];
+fn fill_noise<const D: usize>(floor: &Floor<D>, seed: usize) -> Vector<f32, D> {
+    let mut v: Vector<f32, D> = field::zeros(floor.level.shape.len, 0);
+    for (axis, v) in v.iter_mut().enumerate() {
         for i in floor.level.free_faces(axis) {
             v[i] = noise(seed + i * D + axis) as f32;
         }
-        v
-    })
+    }
+    v
 }
 
-fn dot<const D: usize>(a: &[Vec<f32>; D], b: &[Vec<f32>; D]) -> f64 {
-    let pairs = a.iter().flatten().zip(b.iter().flatten());
+fn dot<const D: usize>(a: &Vector<f32, D>, b: &Vector<f32, D>) -> f64 {
+    let pairs = a
+        .iter()
+        .flat_map(|v| v.iter())
+        .zip(b.iter().flat_map(|v| v.iter()));
     pairs.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
 }
 

@@ -4,9 +4,14 @@
 //! (Aanjaneya et al. 2019, eqs. 12 and 13); the prolongation is `2^D` times its transpose, which is
 //! multilinear interpolation. Faces that are not free give and receive nothing.
 
-use super::level::{INTERIOR, Level, Packed, Segment};
+use super::component::{Component, Segment};
+use super::level::Level;
 use super::shape::Shape;
 use crate::lattice::BLOCK;
+use crate::lattice::kernel::dispatch;
+#[cfg(target_arch = "x86_64")]
+use crate::lattice::simd::Avx2;
+use crate::lattice::simd::{Portable, Simd};
 
 /// Rows across x that a transfer combines, with their weights: at most four by four.
 struct Taps {
@@ -102,6 +107,7 @@ impl Taps {
     }
 
     /// `out[k] = Σ weight · values[row + first − 1 + k]`: from one point before.
+    #[inline(always)]
     fn combine(&self, values: &[f32], first: usize, out: &mut [f32]) {
         out.fill(0.0);
         for &(row, weight) in &self.rows[..self.count] {
@@ -113,28 +119,59 @@ impl Taps {
     }
 }
 
-/// The range of x that segments of a plane's row cover: calls `f(row's first point, first x, end)`
-/// for each row that has any, with its segments.
-fn each_row<const D: usize>(
-    level: &Level<D>,
-    axis: usize,
+/// The rows of a plane of a component that have segments.
+struct Rows<'a, const D: usize> {
+    shape: &'a Shape<D>,
     z: usize,
-    mut f: impl FnMut([i32; D], usize, usize, &[Segment]),
-) {
-    let shape = &level.shape;
-    let mut rest = level.components[axis].in_plane(z);
-    for r in 0..shape.plane_rows() {
-        let at = shape.row_at(z, r);
-        let start = shape.index(at);
-        let end = (start + shape.row()) as u32;
-        let count = rest.partition_point(|s| s.index < end);
-        let (row, after) = rest.split_at(count);
-        rest = after;
-        if let (Some(first), Some(last)) = (row.first(), row.last()) {
-            let first = first.index as usize - start;
-            let end = last.index as usize + last.blocks as usize * BLOCK - start;
-            f(at, first, end, row);
+    r: usize,
+    rest: &'a [Segment],
+}
+
+/// One of them: its first point, and the range along x that its segments cover.
+struct RowOf<'a, const D: usize> {
+    at: [i32; D],
+    first: usize,
+    end: usize,
+    segments: &'a [Segment],
+}
+
+impl<'a, const D: usize> Rows<'a, D> {
+    fn new(level: &'a Level<D>, axis: usize, z: usize) -> Self {
+        Rows {
+            shape: &level.shape,
+            z,
+            r: 0,
+            rest: level.components[axis].in_plane(z),
         }
+    }
+}
+
+impl<'a, const D: usize> Iterator for Rows<'a, D> {
+    type Item = RowOf<'a, D>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<RowOf<'a, D>> {
+        while self.r < self.shape.plane_rows() {
+            let at = self.shape.row_at(self.z, self.r);
+            self.r += 1;
+            let start = self.shape.index(at);
+            let end = (start + self.shape.row()) as u32;
+            let mut count = 0;
+            while self.rest.get(count).is_some_and(|s| s.index < end) {
+                count += 1;
+            }
+            let (segments, rest) = self.rest.split_at(count);
+            self.rest = rest;
+            if let (Some(first), Some(last)) = (segments.first(), segments.last()) {
+                return Some(RowOf {
+                    at,
+                    first: first.index as usize - start,
+                    end: last.index as usize + last.blocks as usize * BLOCK - start,
+                    segments,
+                });
+            }
+        }
+        None
     }
 }
 
@@ -143,12 +180,8 @@ pub fn scratch_len<const D: usize>(shape: &Shape<D>) -> usize {
     2 * shape.row() + 4
 }
 
-/// `b ← R r` on a plane of a coarse component; `scratch` holds
-/// [`scratch_len`] values.
-///
-/// # Safety
-/// `r` has the fine level's shape, `b` the coarse one's; nobody else touches `b` on this plane.
-pub unsafe fn restrict<const D: usize>(
+#[inline(always)]
+unsafe fn restrict_body<S: Simd, const D: usize>(
     fine: &Shape<D>,
     r: &[f32],
     coarse: &Level<D>,
@@ -157,8 +190,13 @@ pub unsafe fn restrict<const D: usize>(
     b: *mut f32,
     scratch: &mut [f32],
 ) {
-    let rows = &coarse.components[axis].stream;
-    each_row(coarse, axis, z, |at, first, end, segments| {
+    for row in Rows::new(coarse, axis, z) {
+        let RowOf {
+            at,
+            first,
+            end,
+            segments,
+        } = row;
         // From the fine point before the first to those two after the last; beyond its row all
         // is zero.
         let low = 2 * first;
@@ -181,7 +219,7 @@ pub unsafe fn restrict<const D: usize>(
                             + 0.125 * (fine[2 * l] + fine[2 * l + 3])
                     };
                 }
-                mask(segment, rows, k, &mut eight);
+                mask(&coarse.components[axis], segment, k, &mut eight);
                 // SAFETY: the caller's promise.
                 unsafe {
                     let b = b.add(segment.index as usize + k * BLOCK);
@@ -189,26 +227,24 @@ pub unsafe fn restrict<const D: usize>(
                 }
             }
         }
-    });
+    }
 }
 
 /// Zeroes what is not free in block `k` of a segment.
 #[inline(always)]
-fn mask(segment: &Segment, rows: &[Packed], k: usize, eight: &mut [f32; BLOCK]) {
-    if segment.stream != INTERIOR {
-        let inverse = &rows[segment.stream as usize + k].inverse;
-        for (value, inverse) in eight.iter_mut().zip(inverse) {
+fn mask(component: &Component, segment: &Segment, k: usize, eight: &mut [f32; BLOCK]) {
+    if segment.is_interior {
+        return;
+    }
+    if let Some(rows) = component.packed(segment.index as usize / BLOCK + k) {
+        for (value, inverse) in eight.iter_mut().zip(&rows.inverse) {
             *value = if *inverse > 0.0 { *value } else { 0.0 };
         }
     }
 }
 
-/// `x ← x + P e` on a plane of a fine component; `scratch` holds
-/// [`scratch_len`] values.
-///
-/// # Safety
-/// `e` has the coarse level's shape, `x` the fine one's; nobody else touches `x` on this plane.
-pub unsafe fn prolong<const D: usize>(
+#[inline(always)]
+unsafe fn prolong_body<S: Simd, const D: usize>(
     coarse: &Shape<D>,
     e: &[f32],
     fine: &Level<D>,
@@ -217,8 +253,13 @@ pub unsafe fn prolong<const D: usize>(
     x: *mut f32,
     scratch: &mut [f32],
 ) {
-    let rows = &fine.components[axis].stream;
-    each_row(fine, axis, z, |at, first, end, segments| {
+    for row in Rows::new(fine, axis, z) {
+        let RowOf {
+            at,
+            first,
+            end,
+            segments,
+        } = row;
         // From the coarse point before the first to the one after the last.
         let low = first / 2;
         let length = (end - first) / 2 + 2;
@@ -240,7 +281,7 @@ pub unsafe fn prolong<const D: usize>(
                         (0.75 * own + 0.25 * before, 0.75 * own + 0.25 * after)
                     };
                 }
-                mask(segment, rows, k, &mut eight);
+                mask(&fine.components[axis], segment, k, &mut eight);
                 // SAFETY: the caller's promise.
                 unsafe {
                     let x = x.add(segment.index as usize + k * BLOCK);
@@ -249,5 +290,20 @@ pub unsafe fn prolong<const D: usize>(
                 }
             }
         }
-    });
+    }
+}
+
+dispatch! {
+    /// `b ← R r` on a plane of a coarse component; `scratch` holds [`scratch_len`] values.
+    ///
+    /// # Safety
+    /// `r` has the fine level's shape, `b` the coarse one's; nobody else touches `b` on this plane.
+    pub unsafe fn restrict<D>(fine: &Shape<D>, r: &[f32], coarse: &Level<D>, axis: usize, z: usize, b: *mut f32, scratch: &mut [f32]) = restrict_body
+}
+dispatch! {
+    /// `x ← x + P e` on a plane of a fine component; `scratch` holds [`scratch_len`] values.
+    ///
+    /// # Safety
+    /// `e` has the coarse level's shape, `x` the fine one's; nobody else touches `x` on this plane.
+    pub unsafe fn prolong<D>(coarse: &Shape<D>, e: &[f32], fine: &Level<D>, axis: usize, z: usize, x: *mut f32, scratch: &mut [f32]) = prolong_body
 }

@@ -1,0 +1,254 @@
+//! The rows of one component, sorted into stretches that a kernel can run along.
+
+use rayon::prelude::*;
+
+use super::row::Row;
+use super::shape::Shape;
+use crate::lattice::BLOCK;
+
+/// In the table of blocks: all rows are those of the interior, which are computed and not read.
+pub const INTERIOR: u32 = u32::MAX;
+
+/// In the table of blocks: no free face.
+pub const NONE: u32 = u32::MAX - 1;
+
+/// A stretch of blocks in a row of one component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Memory index of the first face.
+    pub index: u32,
+    /// Blocks.
+    pub blocks: u32,
+    /// Whether their rows are those of the interior.
+    pub is_interior: bool,
+}
+
+/// Eight rows as kernels read them; lanes without an unknown are all zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C, align(32))]
+pub struct Packed {
+    /// Mass.
+    pub mass: [f32; BLOCK],
+    /// Weights of the low and the high cell.
+    pub cell: [[f32; BLOCK]; 2],
+    /// Weights of the low and the high edge along the other axes.
+    pub edge: [[[f32; BLOCK]; 2]; 2],
+    /// One over the [bound](Row::bound).
+    pub inverse: [f32; BLOCK],
+}
+
+impl Packed {
+    fn set(&mut self, lane: usize, row: &Row) {
+        self.mass[lane] = row.mass;
+        for side in 0..2 {
+            self.cell[side][lane] = row.cell[side];
+            for k in 0..2 {
+                self.edge[k][side][lane] = row.edge[k][side];
+            }
+        }
+        self.inverse[lane] = 1.0 / row.bound;
+    }
+
+    /// Whether the lane is an unknown.
+    #[inline]
+    pub fn is_free(&self, lane: usize) -> bool {
+        self.inverse[lane] > 0.0
+    }
+
+    /// The row of a lane.
+    pub fn row(&self, lane: usize) -> Row {
+        Row {
+            mass: self.mass[lane],
+            cell: self.cell.map(|c| c[lane]),
+            edge: self.edge.map(|e| e.map(|e| e[lane])),
+            bound: if self.is_free(lane) {
+                1.0 / self.inverse[lane]
+            } else {
+                0.0
+            },
+        }
+    }
+}
+
+/// The rows of one component.
+#[derive(Clone, Debug, Default)]
+pub struct Component {
+    /// In memory order.
+    pub segments: Vec<Segment>,
+    /// Per plane, the first of its segments; one entry more than planes.
+    pub planes: Vec<u32>,
+    /// Rows of blocks near the border. Blocks along a wall share theirs.
+    pub rows: Vec<Packed>,
+    /// Lanes of those blocks whose rows are those of the interior all the same.
+    pub interior: Vec<u8>,
+    /// Per block of the shape, the place of its rows, [`INTERIOR`] or [`NONE`].
+    pub blocks: Vec<u32>,
+}
+
+impl Component {
+    /// Builds the rows, and counts the free faces. `block` gives the rows of the eight faces from
+    /// a point, or `None` if all are in the interior.
+    pub fn new<const D: usize>(
+        shape: &Shape<D>,
+        block: impl Fn([i32; D]) -> Option<Eight> + Sync,
+    ) -> (Self, usize) {
+        let planes: Vec<Plane> = (0..shape.planes())
+            .into_par_iter()
+            .map(|z| Plane::new(shape, z, &block))
+            .collect();
+        let rows = planes.iter().map(|plane| plane.rows.len()).sum();
+        let segments = planes.iter().map(|plane| plane.segments.len()).sum();
+        let mut component = Component {
+            segments: Vec::with_capacity(segments),
+            planes: vec![0],
+            rows: Vec::with_capacity(rows),
+            interior: Vec::with_capacity(rows),
+            blocks: vec![NONE; shape.block_count()],
+        };
+        let mut unknowns = 0;
+        for plane in planes {
+            component.append(shape, &plane);
+            unknowns += plane.unknowns;
+        }
+        (component, unknowns)
+    }
+
+    fn append<const D: usize>(&mut self, shape: &Shape<D>, plane: &Plane) {
+        let first = self.rows.len() as u32;
+        let mut places = plane.places.iter();
+        for segment in &plane.segments {
+            let block = shape.block(segment.index as usize);
+            let blocks = &mut self.blocks[block..][..segment.blocks as usize];
+            if segment.is_interior {
+                blocks.fill(INTERIOR);
+                continue;
+            }
+            for (block, place) in blocks.iter_mut().zip(&mut places) {
+                *block = first + place;
+            }
+        }
+        self.segments.extend_from_slice(&plane.segments);
+        self.rows.extend_from_slice(&plane.rows);
+        self.interior.extend_from_slice(&plane.interior);
+        self.planes.push(self.segments.len() as u32);
+    }
+
+    /// The segments of a plane.
+    #[inline]
+    pub fn in_plane(&self, z: usize) -> &[Segment] {
+        &self.segments[self.planes[z] as usize..self.planes[z + 1] as usize]
+    }
+
+    /// The rows of a block that is neither of the interior nor without free faces.
+    #[inline]
+    pub fn packed(&self, block: usize) -> Option<&Packed> {
+        self.rows.get(self.blocks[block] as usize)
+    }
+
+    /// Whether the face at a memory index is an unknown.
+    #[inline]
+    pub fn is_free(&self, index: usize) -> bool {
+        match self.blocks[index / BLOCK] {
+            NONE => false,
+            INTERIOR => true,
+            place => self.rows[place as usize].is_free(index % BLOCK),
+        }
+    }
+}
+
+/// What one plane of one component is made of.
+#[derive(Default)]
+struct Plane {
+    segments: Vec<Segment>,
+    /// Of the blocks of segments not in the interior, the place of their rows.
+    places: Vec<u32>,
+    rows: Vec<Packed>,
+    interior: Vec<u8>,
+    unknowns: usize,
+}
+
+impl Plane {
+    fn new<const D: usize>(
+        shape: &Shape<D>,
+        z: usize,
+        block: &impl Fn([i32; D]) -> Option<Eight>,
+    ) -> Self {
+        let mut plane = Plane::default();
+        // By column of blocks, the place of the rows found there last.
+        let mut last = vec![NONE; shape.row_blocks()];
+        for r in 0..shape.plane_rows() {
+            let mut at = shape.row_at(z, r);
+            for b in 0..shape.row_blocks() {
+                at[0] = (b * BLOCK) as i32;
+                let index = shape.index(at) as u32;
+                let found = block(at);
+                plane.unknowns += found.as_ref().map_or(BLOCK, |eight| eight.count);
+                match found {
+                    None => plane.extend(index, true, b > 0),
+                    Some(eight) if eight.count == 0 => {}
+                    Some(eight) => {
+                        let before = plane.places.last().copied();
+                        let place = plane.place(&eight, [before.unwrap_or(NONE), last[b]]);
+                        last[b] = place;
+                        plane.places.push(place);
+                        plane.extend(index, false, b > 0);
+                    }
+                }
+            }
+        }
+        plane
+    }
+
+    /// The place of rows: that of one of the `others` if they are the same, or one of their own.
+    fn place(&mut self, eight: &Eight, others: [u32; 2]) -> u32 {
+        let same = others.into_iter().find(|&place| {
+            let rows = self.rows.get(place as usize);
+            rows == Some(&eight.packed) && self.interior[place as usize] == eight.interior
+        });
+        same.unwrap_or_else(|| {
+            self.rows.push(eight.packed);
+            self.interior.push(eight.interior);
+            self.rows.len() as u32 - 1
+        })
+    }
+
+    /// Adds a block to the last segment if it goes on there, or begins another, as every row does.
+    fn extend(&mut self, index: u32, is_interior: bool, in_row: bool) {
+        if let Some(last) = self.segments.last_mut().filter(|_| in_row) {
+            let adjacent = last.index + last.blocks * BLOCK as u32 == index;
+            if adjacent && last.is_interior == is_interior {
+                last.blocks += 1;
+                return;
+            }
+        }
+        self.segments.push(Segment {
+            index,
+            blocks: 1,
+            is_interior,
+        });
+    }
+}
+
+/// The rows of eight faces.
+#[derive(Default)]
+pub struct Eight {
+    packed: Packed,
+    /// How many of them are free.
+    count: usize,
+    /// Those whose rows are of the interior.
+    interior: u8,
+}
+
+impl Eight {
+    /// Sets the row of a lane, and whether it is one of the interior.
+    pub fn set(&mut self, lane: usize, row: &Row, interior: bool) {
+        self.packed.set(lane, row);
+        self.count += 1;
+        self.interior |= u8::from(interior) << lane;
+    }
+
+    /// Whether all rows are those of the interior.
+    pub fn is_interior(&self) -> bool {
+        self.interior == u8::MAX
+    }
+}
