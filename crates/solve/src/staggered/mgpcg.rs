@@ -20,6 +20,8 @@ const PATIENCE: usize = 60;
 #[derive(Clone, Debug)]
 pub struct Mgpcg<const D: usize> {
     p: Vector<f32, D>,
+    /// Whether `p` is of another system.
+    is_new: bool,
     sums: Vec<f64>,
     scale: f64,
 }
@@ -28,6 +30,7 @@ impl<const D: usize> Default for Mgpcg<D> {
     fn default() -> Self {
         Mgpcg {
             p: field::empty(),
+            is_new: true,
             sums: Vec::new(),
             scale: 1.0,
         }
@@ -88,8 +91,13 @@ impl<const D: usize> Mgpcg<D> {
         })
     }
 
+    /// Forgets a system: the next one may have unknowns elsewhere, and what is not one is zero.
+    pub fn forget(&mut self) {
+        self.is_new = true;
+    }
+
     fn adopt(&mut self, level: &Level<D>, norm: f64) {
-        if self.p[0].len() != level.shape.len {
+        if std::mem::take(&mut self.is_new) {
             field::clear(&mut self.p, level.shape.len, 3);
         }
         self.sums.clear();

@@ -59,6 +59,7 @@ impl<const D: usize> ViscousSolver<D> {
             .take()
             .map_or_else(Vec::new, Hierarchy::into_spare);
         self.is_finite = true;
+        self.mgpcg.forget();
         let Some(ground) = Sampled::new(body) else {
             return;
         };
