@@ -91,6 +91,9 @@ pub struct ViscosityReport {
     pub residual: f64,
     /// How the solve ended: `converged`, `iteration-limit`, `fallback`, …
     pub status: &'static str,
+    /// How the configured method ended, if another was tried after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_status: Option<&'static str>,
     /// Unknowns: faces that the liquid moves.
     pub unknowns: usize,
 }

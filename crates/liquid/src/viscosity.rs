@@ -57,8 +57,6 @@ pub enum Thickness<'a, const D: usize> {
 pub struct Diffusion<const D: usize> {
     config: ViscosityConfig,
     solver: ViscousSolver<D>,
-    /// What is fallen back on, once it has been needed.
-    rescue: Option<ViscousSolver<D>>,
     /// Where viscosity varies.
     cells: Option<CellViscosity<D>>,
 }
@@ -69,7 +67,6 @@ impl<const D: usize> Diffusion<D> {
         Diffusion {
             solver: solver(config.method, config.smoother),
             config,
-            rescue: None,
             cells: None,
         }
     }
@@ -87,7 +84,6 @@ impl<const D: usize> Diffusion<D> {
         let Diffusion {
             config,
             solver: first,
-            rescue,
             cells,
         } = self;
         let dx = domain.grid.dx();
@@ -110,13 +106,25 @@ impl<const D: usize> Diffusion<D> {
         if good || config.method == SAFE {
             return Ok(take(&body, first, config.method, &solved?, config, u));
         }
-        let second = rescue.get_or_insert_with(|| solver(SAFE, config.smoother));
-        let outcome = attempt(second, &body, config, u)?;
-        let mut report = take(&body, second, SAFE, &outcome, config, u);
-        if outcome.converged() {
+        let mut rescue = solver(SAFE, config.smoother);
+        let second = attempt(&mut rescue, &body, config, u);
+        let spent = |tried: &Result<Outcome, _>| tried.as_ref().map_or(0, |o| o.iterations);
+        let iterations = spent(&solved) + spent(&second);
+        let first_status = solved.as_ref().map_or("failed", |o| o.status.as_str());
+        let mut report = match (solved, second) {
+            (Err(_), Err(error)) => return Err(error),
+            // The better of the two.
+            (Ok(one), other) if other.as_ref().map_or(true, |o| one.residual < o.residual) => {
+                take(&body, first, config.method, &one, config, u)
+            }
+            (_, Ok(other)) => take(&body, &rescue, SAFE, &other, config, u),
+            (Ok(one), Err(_)) => take(&body, first, config.method, &one, config, u),
+        };
+        if report.status == "converged" {
             report.status = "fallback";
         }
-        report.iterations += solved.map_or(0, |outcome| outcome.iterations);
+        report.iterations = iterations;
+        report.first_status = Some(first_status);
         Ok(report)
     }
 }
@@ -168,6 +176,7 @@ fn take<const D: usize>(
             0.0
         },
         status: outcome.status.as_str(),
+        first_status: None,
         unknowns: solver.unknowns(),
     }
 }

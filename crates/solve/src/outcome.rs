@@ -126,6 +126,12 @@ pub enum SolveError {
         /// The iteration, from 0; bad input is found in iteration 0.
         iteration: usize,
     },
+    /// There are more of something than 32 bits can count.
+    #[error("the {quantity} is too large: 32 bits cannot count it; take a coarser resolution")]
+    TooLarge {
+        /// What is too large.
+        quantity: &'static str,
+    },
     /// A geometric method was asked to solve a problem without places.
     #[error(
         "{method} needs to know where the unknowns lie on a lattice; without places use pi-pcg, \

@@ -1,7 +1,7 @@
 //! The liquid as the solver sees it, and what viscosity does to it.
 
 use plash_grid::{Axis, Cell, CellField, FaceField, Grid, Runs, axes};
-use plash_solve::staggered::{Body, Fill};
+use plash_solve::staggered::{Body, Fill, ViscousMethod};
 
 use super::body::{LiquidBody, Stiffness};
 use super::{Diffusion, Material, Thickness};
@@ -280,26 +280,67 @@ fn faces_that_are_open_in_part_are_slowed_down_with_the_rest() {
     }
 }
 
-#[test]
-fn a_method_that_fails_is_followed_by_one_that_does_not() {
+/// Diffuses a whirl in a ball.
+fn whirl(config: ViscosityConfig, viscosity: f64) -> crate::report::ViscosityReport {
     let sample = Sample::<2>::new(24, None, |x| ball(x, 0.4));
     let mut u = sample.at_faces(|x| [(9.0 * x[1]).sin(), (7.0 * x[0]).cos()]);
     let before = u.clone();
-    let mut diffusion = Diffusion::new(ViscosityConfig {
-        max_iterations: 1,
-        tolerance: 1e-10,
-        ..ViscosityConfig::default()
-    });
     let material = Material {
         density: 1.0,
-        viscosity: Thickness::Uniform(1.0),
+        viscosity: Thickness::Uniform(viscosity),
     };
-    let report = diffusion
+    let report = Diffusion::new(config)
         .diffuse(&sample.domain(), material, &sample.separated, &mut u, 1.0)
         .unwrap();
-    assert_eq!(report.method, "pcg-ic");
-    assert_eq!((report.status, report.iterations), ("iteration-limit", 2));
-    assert_eq!(report.smoother, None);
-    assert!(report.residual > 1e-10 && report.residual.is_finite());
     assert!(u != before && report.unknowns > 500);
+    report
+}
+
+#[test]
+fn a_method_that_fails_is_followed_by_one_that_does_not() {
+    let config = ViscosityConfig {
+        tolerance: 1e-10,
+        ..ViscosityConfig::default()
+    };
+    let safe = ViscosityConfig {
+        method: ViscousMethod::PcgIc,
+        ..config
+    };
+    // Thin liquid is easy for the second method.
+    let thin = 1e-4;
+    let (alone, second) = (whirl(config.clone(), thin), whirl(safe, thin));
+    assert_eq!((alone.status, second.status), ("converged", "converged"));
+    assert!(second.iterations < alone.iterations, "{second:?}");
+    assert_eq!((alone.first_status, second.first_status), (None, None));
+    let report = whirl(
+        ViscosityConfig {
+            max_iterations: second.iterations,
+            ..config
+        },
+        thin,
+    );
+    assert_eq!((report.method, report.status), ("pcg-ic", "fallback"));
+    assert_eq!(report.first_status, Some("iteration-limit"));
+    assert_eq!(report.iterations, 2 * second.iterations);
+    assert_eq!(report.residual, second.residual);
+    assert!(report.converged() && report.smoother.is_none());
+}
+
+#[test]
+fn of_two_methods_that_fail_the_better_one_is_taken() {
+    let config = ViscosityConfig {
+        max_iterations: 2,
+        tolerance: 1e-10,
+        ..ViscosityConfig::default()
+    };
+    let safe = ViscosityConfig {
+        method: ViscousMethod::PcgIc,
+        ..config
+    };
+    // Thick liquid is hard for the second method.
+    let (both, second) = (whirl(config, 10.0), whirl(safe, 10.0));
+    assert_eq!((both.method, both.status), ("mgpcg", "iteration-limit"));
+    assert_eq!(both.first_status, Some("iteration-limit"));
+    assert_eq!(both.iterations, 4);
+    assert!(both.residual < second.residual, "{both:?} and {second:?}");
 }

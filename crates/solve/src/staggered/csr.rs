@@ -2,7 +2,8 @@
 
 use super::level::Level;
 use super::shape::others;
-use crate::csr::{Csr, MatrixError};
+use crate::csr::Csr;
+use crate::outcome::SolveError;
 
 /// Numbers of unknowns: components one after the other, each in memory order.
 #[derive(Clone, Debug, Default)]
@@ -98,8 +99,8 @@ pub fn couplings<const D: usize>(
 /// The matrix of a level over its unknowns.
 ///
 /// # Errors
-/// If there are too many entries.
-pub fn matrix<const D: usize>(level: &Level<D>, numbers: &Numbers) -> Result<Csr, MatrixError> {
+/// If there are too many entries, or some that are not finite.
+pub fn matrix<const D: usize>(level: &Level<D>, numbers: &Numbers) -> Result<Csr, SolveError> {
     let mut starts = Vec::with_capacity(numbers.count() + 1);
     starts.push(0);
     let (mut columns, mut values) = (Vec::new(), Vec::new());
@@ -114,7 +115,29 @@ pub fn matrix<const D: usize>(level: &Level<D>, numbers: &Numbers) -> Result<Csr
         entries.sort_unstable_by_key(|e| e.0);
         columns.extend(entries.iter().map(|e| e.0));
         values.extend(entries.iter().map(|e| e.1));
-        starts.push(columns.len() as u32);
+        starts.push(index_of(columns.len())?);
     }
-    Csr::new(starts, columns, values)
+    Csr::new(starts, columns, values).map_err(|_| SolveError::NotFinite {
+        quantity: "matrix",
+        iteration: 0,
+    })
+}
+
+/// The number of an entry, if 32 bits can hold it.
+fn index_of(entry: usize) -> Result<u32, SolveError> {
+    u32::try_from(entry).map_err(|_| SolveError::TooLarge { quantity: "matrix" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_entries_than_can_be_counted_are_an_error() {
+        assert_eq!(index_of(7), Ok(7));
+        let most = u32::MAX as usize;
+        assert_eq!(index_of(most), Ok(u32::MAX));
+        let error = index_of(most + 1).expect_err("too many");
+        assert!(error.to_string().contains("matrix is too large"));
+    }
 }

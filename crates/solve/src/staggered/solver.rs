@@ -28,8 +28,8 @@ pub struct ViscousSolver<const D: usize> {
     offset: [i32; D],
     /// The max norm of the right-hand side.
     norm: f64,
-    /// Whether the body is made of numbers, none of them below zero.
-    is_finite: bool,
+    /// What is wrong with the body.
+    fault: Option<SolveError>,
     /// Mass times what was loaded, at free faces.
     b: Rhs<D>,
     /// The solution at free faces, what holds them at held ones.
@@ -45,31 +45,37 @@ impl<const D: usize> ViscousSolver<D> {
             mgpcg: Mgpcg::default(),
             offset: [0; D],
             norm: 0.0,
-            is_finite: true,
+            fault: None,
             b: Rhs::default(),
             x: field::empty(),
         }
     }
 
-    /// Takes over a body, at rest until something is loaded. One that is not made of numbers has
-    /// no unknowns, and solving for it is an error.
+    /// Takes over a body, at rest until something is loaded. One that is not made of numbers, or is
+    /// too large, has no unknowns, and solving for it is an error.
     pub fn assemble(&mut self, body: &impl Body<D>) {
         let spare = self
             .hierarchy
             .take()
             .map_or_else(Vec::new, Hierarchy::into_spare);
-        self.is_finite = true;
+        self.fault = None;
         self.mgpcg.forget();
         let Some(ground) = Sampled::new(body) else {
             return;
         };
         let Some(shape) = Shape::new(ground.cells) else {
+            self.fault = Some(SolveError::TooLarge {
+                quantity: "lattice of faces",
+            });
             return;
         };
         self.offset = ground.offset;
         let graded = ground.graded(&shape);
-        self.is_finite = ground.is_finite(graded.as_deref());
-        if !self.is_finite {
+        if !ground.is_finite(graded.as_deref()) {
+            self.fault = Some(SolveError::NotFinite {
+                quantity: "stiffness",
+                iteration: 0,
+            });
             return;
         }
         let stiffness = ground.uniform.unwrap_or(1.0);
@@ -197,10 +203,7 @@ impl<const D: usize> ViscousSolver<D> {
             return Ok((empty, Vec::new(), Numbers::default()));
         };
         let numbers = Numbers::new(level);
-        let a = matrix(level, &numbers).map_err(|_| SolveError::NotFinite {
-            quantity: "matrix",
-            iteration: 0,
-        })?;
+        let a = matrix(level, &numbers)?;
         let faces = numbers.iter();
         let rhs = faces.map(|(axis, index)| self.right_hand_side(level, axis, index));
         let rhs = rhs.collect();
@@ -210,13 +213,10 @@ impl<const D: usize> ViscousSolver<D> {
     /// Solves for what was loaded.
     ///
     /// # Errors
-    /// As [`Pcg::solve`](crate::Pcg::solve), and if the body is not made of numbers.
+    /// As [`Pcg::solve`](crate::Pcg::solve), and if there is something wrong with the body.
     pub fn solve(&mut self, tol: &Tolerance) -> Result<Outcome, SolveError> {
-        if !self.is_finite {
-            return Err(SolveError::NotFinite {
-                quantity: "stiffness",
-                iteration: 0,
-            });
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
         }
         match self.options.method {
             ViscousMethod::Mgpcg => self.solve_multigrid(tol),
