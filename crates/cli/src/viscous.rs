@@ -1,29 +1,9 @@
-//! The methods of the comparison by name.
+//! The methods for viscosity by the names they have on the command line.
 
+use plash_scene::schema::nearest;
 use plash_solve::staggered::{Smoother, ViscousMethod, ViscousOptions};
 
-/// Bytes per unknown of vectors and levels.
-const LEVELS_BYTES: f64 = 40.0;
-
-/// Bytes per unknown near the border, of which there are about `unknowns^⅔`, of rows that are
-/// kept; measured at 64 cells a side.
-const BORDER_BYTES: f64 = 5000.0;
-
-/// Bytes per unknown of a matrix of 15 entries a row, its factors and vectors.
-const MATRIX_BYTES: f64 = 600.0;
-
-/// Bytes that a method takes, roughly.
-pub fn estimated_bytes(unknowns: f64, assembled: bool) -> f64 {
-    let levels = LEVELS_BYTES * unknowns + BORDER_BYTES * unknowns.powf(2.0 / 3.0);
-    levels
-        + if assembled {
-            MATRIX_BYTES * unknowns
-        } else {
-            0.0
-        }
-}
-
-/// A method under the name it was asked for: a smoother stands for multigrid with it.
+/// A method by its name: a smoother stands for multigrid with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The name.
@@ -52,16 +32,26 @@ impl Choice {
         }))
     }
 
-    /// The method of a name.
+    /// The method of a name. `mgpcg` is multigrid with its usual smoother, and goes by the name of
+    /// that.
     ///
     /// # Errors
     /// What there is instead.
     pub fn parse(name: &str) -> Result<Choice, String> {
-        let found = Choice::all().find(|choice| choice.name == name);
+        let usual = ViscousOptions::default();
+        let wanted = if name == usual.method.as_str() {
+            usual.smoother.as_str()
+        } else {
+            name
+        };
+        let found = Choice::all().find(|choice| choice.name == wanted);
         found.ok_or_else(|| {
-            let known: Vec<&str> = Choice::all().map(|choice| choice.name).collect();
+            let mut known = vec![usual.method.as_str()];
+            known.extend(Choice::all().map(|choice| choice.name));
+            let meant = nearest(name, &known).map(|near| format!("did you mean \"{near}\"? "));
             format!(
-                "there is no viscosity method \"{name}\"; choose among {}",
+                "there is no viscosity method \"{name}\"; {}choose among {}",
+                meant.unwrap_or_default(),
                 known.join(", ")
             )
         })
@@ -70,6 +60,21 @@ impl Choice {
     /// Whether it needs the matrix.
     pub fn is_assembled(&self) -> bool {
         self.options.method != ViscousMethod::Mgpcg
+    }
+
+    /// What smooths, if anything does.
+    pub fn smoother(&self) -> Option<&'static str> {
+        (!self.is_assembled()).then(|| self.options.smoother.as_str())
+    }
+}
+
+impl Default for Choice {
+    fn default() -> Self {
+        let options = ViscousOptions::default();
+        Choice {
+            name: options.smoother.as_str(),
+            options,
+        }
     }
 }
 
@@ -89,8 +94,18 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_told_what_there_is() {
-        let refused = Choice::parse("mgpcg").expect_err("no smoother");
+    fn mgpcg_is_the_default_by_another_name() {
+        let found = Choice::parse("mgpcg").expect("a method");
+        assert_eq!((found, found.name), (Choice::default(), "chebyshev"));
+        assert!(Choice::all().any(|choice| choice == found));
+    }
+
+    #[test]
+    fn an_unknown_name_is_told_what_there_is_and_what_is_near() {
+        let refused = Choice::parse("gmres").expect_err("no such method");
         assert!(refused.contains("gauss-seidel") && refused.contains("pcg-jacobi"));
+        assert!(!refused.contains("did you mean"), "{refused}");
+        let refused = Choice::parse("chebychev").expect_err("misspelt");
+        assert!(refused.contains("did you mean \"chebyshev\"?"), "{refused}");
     }
 }
