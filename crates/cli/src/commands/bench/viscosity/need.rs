@@ -122,6 +122,7 @@ mod tests {
             (FREE, Case::Sine3d, 512, 6.7e9),
             (MATRIX, Case::Sine3d, 64, 240e6),
             (MATRIX, Case::Sine3d, 128, 1868e6),
+            (MATRIX, Case::Sine3d, 256, 14.6e9),
         ];
         for (need, case, size, bytes) in measured {
             let ratio = bytes / need.bytes(case, size);
