@@ -197,18 +197,19 @@ pub struct Solve {
     /// MatrixMarket format with NAME_b.mtx and NAME_S.mtx beside it
     pub problem: PathBuf,
     /// For pressure pcg-mic, mgpcg (both ignore S); pi-mgpcg, fas-mg, pi-pcg, pi-mg, pe-pcg,
-    /// pe-mg, newton, fmg, tnnmg, mprgp, psor; or auto, the default. For viscosity mgpcg, the
-    /// default, pcg-ic or pcg-jacobi
+    /// pe-mg, newton, fmg, tnnmg, mprgp, psor; or auto, the default. For viscosity mgpcg or auto,
+    /// the default, mgpcg by its smoother (chebyshev, box, jacobi, jacobi-naive, gauss-seidel,
+    /// vanka), pcg-ic or pcg-jacobi
     #[arg(short, long, value_name = "METHOD")]
     pub method: Option<String>,
-    /// What solves the linear systems of newton: pcg, gmres, bicgstab or cr
-    #[arg(long, value_name = "NAME", default_value_t)]
-    pub sub_solver: SubSolver,
+    /// What solves the linear systems of newton: pcg, gmres, bicgstab or cr [default: pcg]
+    #[arg(long, value_name = "NAME")]
+    pub sub_solver: Option<SubSolver>,
     /// The residual to reach, relative to the right-hand side, both in the max norm
     #[arg(long, value_name = "TOL", default_value_t = 1e-6, value_parser = parse_tolerance)]
     pub tol: f64,
     /// The most iterations, cycles or sweeps to spend
-    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = parse_limit)]
     pub max_iterations: usize,
     /// Where to save the solution, as .npz or .mtx [default: nowhere]
     #[arg(short, long = "output", value_name = "FILE")]
@@ -252,7 +253,7 @@ pub struct BenchPressure {
     #[arg(long, value_name = "TOL", default_value_t = 1e-6, value_parser = parse_tolerance)]
     pub tol: f64,
     /// The most iterations, cycles or sweeps to spend on a system
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = parse_limit)]
     pub max_iterations: usize,
     /// Reproduce this table of Lai et al. (2021), 1 to 12, beside its published figures
     #[arg(long, value_name = "TABLE", value_parser = clap::value_parser!(u8).range(1..=12))]
@@ -284,9 +285,9 @@ pub struct BenchViscosity {
     /// Cells along each side; several with commas [default: 64 in 3D, 256 in 2D; the table's]
     #[arg(long = "size", value_name = "N,..", value_delimiter = ',')]
     pub sizes: Vec<u64>,
-    /// Methods to compare, with commas: mgpcg by its smoother (chebyshev, box, jacobi,
-    /// jacobi-naive, gauss-seidel, vanka), pcg-ic, pcg-jacobi [default: all but jacobi-naive;
-    /// the table's]
+    /// Methods to compare, with commas: mgpcg by its smoother (chebyshev, which mgpcg stands for,
+    /// box, jacobi, jacobi-naive, gauss-seidel, vanka), pcg-ic, pcg-jacobi [default: all but
+    /// jacobi-naive; the table's]
     #[arg(long, value_name = "METHOD,..", value_delimiter = ',')]
     pub methods: Vec<String>,
     /// The largest viscosity over the smallest; above 1 it varies smoothly in space
@@ -296,12 +297,13 @@ pub struct BenchViscosity {
     #[arg(long, value_name = "TOL", default_value_t = 1e-6, value_parser = parse_tolerance)]
     pub tol: f64,
     /// The most iterations to spend on a system
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = parse_limit)]
     pub max_iterations: usize,
     /// Reproduce this table of the paper: 1 in 2D, 2 in 3D
     #[arg(long, value_name = "TABLE", value_parser = clap::value_parser!(u8).range(1..=2))]
     pub table: Option<u8>,
-    /// Save every system into this folder, as CASE-SIZE.npz
+    /// Save every system into this folder, as CASE-SIZE.npz, or CASE-SIZE-cC.npz with a
+    /// contrast of C
     #[arg(long, value_name = "DIR")]
     pub dump: Option<PathBuf>,
     /// Draw iterations and seconds into this file
@@ -378,7 +380,15 @@ fn parse_tolerance(text: &str) -> Result<f64, String> {
     let value: Option<f64> = text.parse().ok();
     value
         .filter(|tol| (1e-16..1.0).contains(tol))
-        .ok_or_else(|| "write a number between 1e-16 and 1, such as 1e-6".to_owned())
+        .ok_or_else(|| "write a number from 1e-16 to below 1, such as 1e-6".to_owned())
+}
+
+/// Reads how many iterations there may be.
+fn parse_limit(text: &str) -> Result<usize, String> {
+    let value: Option<usize> = text.parse().ok();
+    value
+        .filter(|&limit| limit > 0)
+        .ok_or_else(|| "write a whole number from 1 on, such as 1000".to_owned())
 }
 
 /// Reads a ratio of viscosities. Beyond the most, single precision loses the small one.
@@ -449,6 +459,14 @@ mod tests {
         assert_eq!(parse_tolerance("1e-6"), Ok(1e-6));
         for text in ["0", "1", "-1e-6", "nan", "inf", "small"] {
             assert!(parse_tolerance(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn limits_are_whole_and_above_zero() {
+        assert_eq!(parse_limit("7"), Ok(7));
+        for text in ["0", "-1", "1.5", "many", ""] {
+            assert!(parse_limit(text).is_err(), "{text}");
         }
     }
 

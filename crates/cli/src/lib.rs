@@ -14,6 +14,7 @@ mod pictures;
 mod pool;
 mod source;
 mod surfaces;
+mod viscous;
 
 use std::process::ExitCode;
 

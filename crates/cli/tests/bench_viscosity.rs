@@ -75,6 +75,28 @@ fn the_text_has_a_line_per_method_and_says_what_is_published() {
 }
 
 #[test]
+fn every_method_is_told_of_as_soon_as_it_is_done() {
+    let place = Place::new();
+    let args = ["--size", "12,16", "--methods", "mgpcg,pcg-ic", "--json"];
+    let ended = place.succeed(&bench(&args));
+    let told: Vec<&str> = ended.stderr.lines().collect();
+    assert_eq!(told.len(), 4, "{told:?}");
+    assert!(told[0].starts_with("sine3d 12: chebyshev converged, "));
+    assert!(told[3].starts_with("sine3d 16: pcg-ic converged, "));
+}
+
+#[test]
+fn figures_that_are_no_results_are_marked() {
+    let place = Place::new();
+    let args = ["--table", "1", "--size", "256", "--methods", "pcg-jacobi"];
+    let args = [&args[..], &["--max-iterations", "2"]].concat();
+    let text = place.succeed(&bench(&args)).stdout;
+    let line = text.lines().find(|line| line.contains("Eigen CG"));
+    assert!(line.expect("a line").contains("2* ("), "{text}");
+    assert!(text.contains("* not solved to the tolerance"), "{text}");
+}
+
+#[test]
 fn a_table_stands_beside_its_published_figures() {
     let place = Place::new();
     let args = ["--table", "1", "--size", "256", "--methods", "pcg-ic"];
@@ -103,7 +125,8 @@ fn a_table_stands_beside_its_published_figures() {
 fn dumped_systems_hold_faces_with_their_components() {
     let place = Place::new();
     let args = ["--size", "12", "--methods", "pcg-jacobi", "--dump", "out"];
-    place.succeed(&bench(&args));
+    let text = place.succeed(&bench(&args)).stdout;
+    assert!(text.contains("sine3d-12.npz holds the system"), "{text}");
     place.succeed(&bench(
         &[&args[..], &["--contrast", "4", "--case", "sine2d"]].concat(),
     ));
@@ -160,7 +183,7 @@ fn not_converging_is_a_status_and_no_failure() {
 #[test]
 fn what_cannot_be_meant_is_bad_input() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 11] = [
+    let cases: [(&[&str], &str); 15] = [
         (&["--case", "honey"], "sine3d"),
         (&["--case", "sine2d", "--size", "4"], "8 to"),
         (&["--size", "many"], "--size"),
@@ -172,6 +195,13 @@ fn what_cannot_be_meant_is_bad_input() {
         (&["--table", "1", "--case", "sine3d"], "--case"),
         (&["--plot", "p.png"], ".svg"),
         (&["--tol", "0"], "1e-6"),
+        (&["--tol", "1"], "below 1"),
+        (&["--max-iterations", "0"], "from 1 on"),
+        (&["--size", "16,16"], "names 16 twice"),
+        (
+            &["--methods", "gaus-seidel"],
+            "did you mean \"gauss-seidel\"",
+        ),
     ];
     for (case, expected) in cases {
         let ended = place.plash(&bench(case));

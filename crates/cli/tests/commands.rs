@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{Place, TINY, TINY_3D};
+use support::{Place, TINY, TINY_3D, TINY_THICK};
 
 #[test]
 fn plash_alone_prints_help_with_every_command_and_the_exit_codes() {
@@ -133,6 +133,24 @@ fn check_counts_cells_particles_and_bytes() {
             .is_some_and(|n| (380..390).contains(&n)),
         "{report}"
     );
+}
+
+#[test]
+fn info_names_what_solved_for_viscosity() {
+    let place = Place::with(&[("thick.toml", TINY_THICK), ("tiny.toml", TINY)]);
+    let methods = |scene: &str, out: &str, more: &[&str]| {
+        place.succeed(&[&["run", scene, "-o", out, "-f", "1"], more].concat());
+        place.succeed(&["info", out]).stdout
+    };
+    let text = methods("thick.toml", "a", &[]);
+    assert!(
+        text.contains("mgpcg viscosity with chebyshev, apic"),
+        "{text}"
+    );
+    let text = methods("thick.toml", "b", &["--set", "viscosity.method=pcg-ic"]);
+    assert!(text.contains(", pcg-ic viscosity, apic"), "{text}");
+    let text = methods("tiny.toml", "c", &[]);
+    assert!(!text.contains("viscosity"), "{text}");
 }
 
 #[test]

@@ -187,7 +187,14 @@ fn viscosity_is_solved_by_its_own_methods() {
         assert_eq!(found["method"], "mgpcg");
         let iterations = found["iterations"].as_f64().expect("a count");
         assert!(iterations <= native.expect("a count") + 2.0, "{found}");
+        assert_eq!(found["smoother"], "chebyshev");
         let (_, x) = solve(&["--method", "mgpcg", "--tol", "1e-10"]);
+        assert_eq!(solve(&["--method", "auto", "--tol", "1e-10"]).1, x);
+        let (found, _) = solve(&["--method", "box"]);
+        assert_eq!(
+            (&found["method"], &found["smoother"]),
+            (&"mgpcg".into(), &"box".into())
+        );
         for method in ["pcg-jacobi", "pcg-ic"] {
             let (found, exact) = solve(&["--method", method, "--tol", "1e-10"]);
             assert_eq!(
@@ -198,6 +205,14 @@ fn viscosity_is_solved_by_its_own_methods() {
             let near = |(x, y): (&f64, &f64)| (x - y).abs() < 1e-6 * size;
             assert!(x.iter().zip(&exact).all(near), "{method}");
         }
+        let text = place.succeed(&["solve", &file]).stdout;
+        assert!(text.contains("by mgpcg with chebyshev"), "{text}");
+        for word in ["walls", "separated", "outer"] {
+            assert!(!text.contains(word), "{text}");
+        }
+        let wrong = place.plash(&["solve", &file, "--sub-solver", "gmres"]);
+        assert_eq!(wrong.code, 2);
+        assert!(wrong.stderr.contains("newton"), "{}", wrong.stderr);
         let wrong = place.plash(&["solve", &file, "--method", "pi-mg"]);
         assert_eq!(wrong.code, 2);
         assert!(wrong.stderr.contains("pcg-jacobi"), "{}", wrong.stderr);

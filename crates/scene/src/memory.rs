@@ -1,21 +1,38 @@
 //! How large a run will be, before any memory is taken.
 
+use plash_liquid::{Transfer, ViscousMethod};
 use serde::Serialize;
 
 use crate::diagnostics::Diagnostic;
 use crate::resolve::Domain;
 
-/// Bytes per cell of the domain, all fields together, in 2D and 3D. Measured peaks of five
-/// gallery scenes (512 cells in 2D, 48 to 128 in 3D) lie at 0.4 to 0.9 of the estimate.
-const BYTES_PER_CELL: [u64; 2] = [160, 240];
+// Measured peaks of boxes filled to 10, 40 and 90 % (256 and 512 cells in 2D, 32 to 100 in 3D) and
+// of drops and sheets far apart (100 and 160), carried by FLIP and by APIC, with and without
+// viscosity, lie at 0.5 to 0.97 of the estimate.
 
-/// Bytes per particle: its own, the copy that sorting needs, and its share of what solvers keep
-/// for a liquid cell.
-const BYTES_PER_PARTICLE: [u64; 2] = [180, 260];
+/// Bytes per cell of the domain, all fields together, in 2D and 3D.
+const BYTES_PER_CELL: [u64; 2] = [100, 160];
+
+/// Bytes per liquid cell: what the pressure solver and the surface take.
+const BYTES_PER_LIQUID_CELL: [u64; 2] = [420, 750];
 
 /// Bytes per liquid cell that a viscous run takes besides: weights, vectors and coarse levels of
 /// the solver, and a velocity more to keep.
-const BYTES_PER_VISCOUS_CELL: [u64; 2] = [100, 150];
+const BYTES_PER_VISCOUS_CELL: [u64; 2] = [140, 300];
+
+/// Bytes per cell of the domain that a viscous run takes besides: its solver works in the box
+/// around the liquid, which may be all of it.
+const BYTES_AROUND_VISCOUS: [u64; 2] = [30, 50];
+
+/// Bytes per unknown, of which a liquid cell has one per axis, while a viscosity solver has its
+/// matrix, factors and vectors: 9 entries a row in 2D, 15 in 3D.
+const BYTES_PER_MATRIX_ROW: [u64; 2] = [380, 640];
+
+/// Bytes per particle of the order that particles are sorted in.
+const BYTES_OF_ORDER: u64 = 8;
+
+/// A checkpoint is packed and framed in memory: three copies of the particles at once.
+const COPIES_TO_WRITE: u64 = 3;
 
 /// Bytes that any run takes.
 const BYTES_BASE: u64 = 64 << 20;
@@ -40,31 +57,62 @@ pub struct Estimate {
 pub(crate) struct Contents {
     /// Liquid at the most, m^D.
     pub(crate) volume: f64,
-    /// Whether any of it is viscous.
-    pub(crate) viscous: bool,
+    /// What solves for viscosity, if any of it is viscous.
+    pub(crate) viscosity: Option<ViscousMethod>,
+    /// How particles carry it.
+    pub(crate) transfer: Transfer,
 }
 
 /// Estimates a run on a domain. Saturates rather than overflows.
 pub(crate) fn estimate<const D: usize>(domain: &Domain<D>, contents: Contents) -> Estimate {
-    let Contents { volume, viscous } = contents;
+    let Contents {
+        volume,
+        viscosity,
+        transfer,
+    } = contents;
     let cells = domain.cells.iter().fold(1_u64, |n, c| n.saturating_mul(*c));
     let filled = (volume / domain.dx.powi(D as i32))
         .min(cells as f64)
         .max(0.0);
     // A conversion from floating point saturates.
     let particles = (filled * f64::from(1 << D)).round() as u64;
+    let filled = filled.round() as u64;
     let kind = usize::from(D == 3);
-    let viscous = if viscous { filled.round() as u64 } else { 0 };
+    let (mut each, mut liquid) = (BYTES_PER_CELL[kind], BYTES_PER_LIQUID_CELL[kind]);
+    if viscosity.is_some() {
+        each += BYTES_AROUND_VISCOUS[kind];
+        liquid += BYTES_PER_VISCOUS_CELL[kind];
+    }
+    let record = record::<D>(transfer, viscosity.is_some());
+    // Sorting needs a copy of the particles.
+    let held = 2 * record + BYTES_OF_ORDER;
+    // The two do not come at once.
+    let writing = particles.saturating_mul(COPIES_TO_WRITE * record);
+    let solving = match viscosity {
+        Some(ViscousMethod::PcgIc | ViscousMethod::PcgJacobi) => {
+            filled.saturating_mul(D as u64 * BYTES_PER_MATRIX_ROW[kind])
+        }
+        _ => 0,
+    };
     let bytes = cells
-        .saturating_mul(BYTES_PER_CELL[kind])
-        .saturating_add(particles.saturating_mul(BYTES_PER_PARTICLE[kind]))
-        .saturating_add(viscous.saturating_mul(BYTES_PER_VISCOUS_CELL[kind]))
+        .saturating_mul(each)
+        .saturating_add(filled.saturating_mul(liquid))
+        .saturating_add(particles.saturating_mul(held))
+        .saturating_add(writing.max(solving))
         .saturating_add(BYTES_BASE);
     Estimate {
         cells,
         particles,
         bytes,
     }
+}
+
+/// Bytes of a particle: position, velocity and number, with APIC the change of its velocity in
+/// space, and its viscosity.
+fn record<const D: usize>(transfer: Transfer, is_viscous: bool) -> u64 {
+    let affine = if transfer == Transfer::Apic { D * D } else { 0 };
+    let viscosity = if is_viscous { 4 } else { 0 };
+    (8 * (2 * D + 1 + affine) + viscosity) as u64
 }
 
 /// The error for a run that needs more than 80 % of `ram`, unless forced. A machine that does
@@ -150,19 +198,38 @@ mod tests {
     fn water(volume: f64) -> Contents {
         Contents {
             volume,
-            viscous: false,
+            viscosity: None,
+            transfer: Transfer::Flip { pic_blend: 0.03 },
         }
     }
 
     #[test]
-    fn viscosity_costs_150_bytes_per_liquid_cell_in_3d() {
+    fn a_particle_is_held_twice_and_written_through_three_copies() {
         let domain = domain([100, 50, 50]);
-        let honey = Contents {
-            viscous: true,
+        let affine = Contents {
+            transfer: Transfer::Apic,
             ..water(0.125)
         };
-        let more = estimate(&domain, honey).bytes - estimate(&domain, water(0.125)).bytes;
-        assert_eq!(more, 125_000 * 150);
+        let more = estimate(&domain, affine).bytes - estimate(&domain, water(0.125)).bytes;
+        assert_eq!(more, 1_000_000 * 5 * 72);
+    }
+
+    #[test]
+    fn viscosity_costs_levels_or_a_matrix() {
+        let domain = domain([100, 50, 50]);
+        let bytes = |viscosity| {
+            let contents = Contents {
+                viscosity,
+                ..water(0.125)
+            };
+            estimate(&domain, contents).bytes
+        };
+        let [none, levels, matrix] =
+            [None, Some(ViscousMethod::Mgpcg), Some(ViscousMethod::PcgIc)].map(bytes);
+        let of_cells = 125_000 * 300 + 250_000 * 50;
+        assert_eq!(levels - none, of_cells + 1_000_000 * 5 * 4);
+        // Three copies of 60 bytes a particle are written when there is no matrix any more.
+        assert_eq!(matrix - levels, 125_000 * 3 * 640 - 1_000_000 * 3 * 60);
     }
 
     #[test]

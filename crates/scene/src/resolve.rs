@@ -7,6 +7,8 @@ mod placement;
 mod shapes;
 mod viscosity;
 
+use std::cell::Cell;
+
 use plash_liquid::shape::Rotation;
 use plash_liquid::{Scheme, Setup, Wall};
 use serde::Serialize;
@@ -214,15 +216,16 @@ where
     let defaults = entries::Defaults {
         wall,
         viscosity: viscosity.value,
+        viscosity_taken: Cell::new(false),
     };
-    let entries = entries::read::<D>(&mut top, up, defaults, sink);
+    let entries = entries::read::<D>(&mut top, up, &defaults, sink);
     let viscous = entries.any_viscous();
     let uses = options::Uses {
         separation: grid::any_separating(&sides, &walls) || entries.any_separating(),
         viscosity: viscous,
     };
     let scheme = Scheme {
-        viscosity: viscosity.config(viscous, sink),
+        viscosity: viscosity.config(viscous, defaults.viscosity_taken.get(), sink),
         ..options::scheme(&mut top, uses, sink)
     };
     let output = options::output(&mut top);
@@ -235,7 +238,12 @@ where
     }
     let duration = frames as f64 / fps;
     let volume = placement::check(&domain, &entries, duration, sink);
-    let estimate = memory::estimate(&domain, Contents { volume, viscous });
+    let contents = Contents {
+        volume,
+        viscosity: viscous.then_some(scheme.viscosity.method),
+        transfer: scheme.transfer,
+    };
+    let estimate = memory::estimate(&domain, contents);
     if let Some(refusal) = memory::refusal(&estimate, &domain, memory::total_ram(), file.force) {
         sink.push(refusal);
         return None;

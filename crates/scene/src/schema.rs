@@ -238,7 +238,7 @@ pub const KEYS: &[Key] = &[
         "cfl",
         "0.1 to 10",
         "1",
-        "cells a particle may cross in a substep",
+        "cells a particle may cross in a substep, gravity aside",
     ),
     key(
         "simulation",
@@ -609,13 +609,21 @@ const OTHER_WORDS: &[(&str, &str)] = &[
 pub(crate) fn suggest(key: &str, known: &[&'static str], path: &str) -> String {
     let word = key.to_lowercase().replace('_', "-");
     let other = OTHER_WORDS.iter().find(|(theirs, _)| *theirs == word);
-    let other = other
-        .map(|(_, ours)| *ours)
-        .filter(|ours| known.contains(ours));
+    let other = other.map(|(_, ours)| *ours);
+    let is_thickness = other.unwrap_or(&word) == "viscosity";
+    let other = other.filter(|ours| known.contains(ours));
     if let Some(name) = other.or_else(|| nearest(key, known)) {
         return format!("did you mean `{name}`?");
     }
     let section = section_of(path);
+    if is_thickness {
+        return if known.contains(&"value") {
+            "did you mean `value`?".to_owned()
+        } else {
+            "a viscosity belongs in a [[liquid]] or [[source]], or is the `value` of [viscosity]"
+                .to_owned()
+        };
+    }
     let home = KEYS.iter().find(|k| k.name == word && k.section != section);
     match home.map(|k| k.section) {
         Some("") => format!("`{word}` belongs at the top of the file, before the first [table]"),
@@ -649,7 +657,7 @@ pub(crate) fn quoted_list(names: &[&str]) -> String {
 
 /// The known name closest to a misspelt one, if any is close: at most a third of its letters
 /// may be wrong.
-pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let name: Vec<char> = name
         .to_lowercase()
         .replace('_', "-")
@@ -715,6 +723,22 @@ mod tests {
         assert_eq!(help, "`tolerance` belongs in [pressure]");
         let help = suggest("fps", &["method", "tolerance"], "pressure");
         assert!(help.contains("top of the file"), "{help}");
+    }
+
+    #[test]
+    fn a_viscosity_is_sent_to_one_of_its_three_places() {
+        for word in ["viscosity", "mu", "thickness"] {
+            let help = suggest(word, &["value", "method"], "viscosity");
+            assert_eq!(help, "did you mean `value`?");
+            let help = suggest(word, &["cfl", "seed"], "simulation");
+            assert!(help.contains("[[liquid]]") && help.contains("`value` of [viscosity]"));
+            assert!(!help.contains("top of the file"), "{help}");
+            let help = suggest(word, &["velocity", "viscosity"], "liquid.0");
+            assert_eq!(help, "did you mean `viscosity`?");
+        }
+        // A grading is no table of settings.
+        let help = suggest("viscosity", &["axis", "from", "to"], "liquid.0.viscosity");
+        assert!(help.contains("[[liquid]]"), "{help}");
     }
 
     #[test]

@@ -161,6 +161,16 @@ fn viscosity_takes_memory() {
 fn settings_without_an_effect_are_warnings() {
     for (text, key, message) in [
         (
+            "viscosity = 2\n[viscosity]\nvalue = 1",
+            "viscosity.value",
+            "every liquid and source",
+        ),
+        (
+            "viscosity = 0\n[viscosity]\nvalue = 1",
+            "viscosity",
+            "no liquid is viscous",
+        ),
+        (
             "[viscosity]\nmethod = \"pcg-ic\"",
             "viscosity",
             "no liquid is viscous",

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::args::{BenchPressure, Changes};
 use crate::beside;
-use crate::console::Console;
+use crate::console::{Console, plural};
 use crate::failure::{Failure, Outcome};
 use crate::{pool, source};
 use arena::Course;
@@ -48,6 +48,11 @@ pub fn pressure(args: &BenchPressure, console: Console) -> Outcome {
     if let Some(table) = plan.table {
         console.say(text::table(table, &courses));
     }
+    if let Some(folder) = &args.dump {
+        let systems = courses.iter().map(|course| course.systems.count).sum();
+        let holds = plural(systems, "system");
+        console.say(format!("{} holds {holds}", folder.display()));
+    }
     let contests: Vec<Contest<'_>> = courses.iter().map(Course::contest).collect();
     draw(args.plot.as_deref(), "Pressure systems", &contests, console)?;
     console.document(&document(args, &plan, &courses, pool.current_num_threads()));
@@ -70,6 +75,18 @@ fn check_outputs(plot: Option<&Path>, dump: Option<&Path>) -> Outcome {
         Some(folder) => make_folder(folder),
         None => Ok(()),
     }
+}
+
+/// Refuses a size that is named twice.
+fn no_twins<T: PartialEq + std::fmt::Display>(sizes: &[T]) -> Outcome {
+    let mut sizes = sizes;
+    while let Some((size, rest)) = sizes.split_first() {
+        if rest.contains(size) {
+            return Err(Failure::bad_input(format!("--size names {size} twice")));
+        }
+        sizes = rest;
+    }
+    Ok(())
 }
 
 fn make_folder(folder: &Path) -> Outcome {

@@ -77,7 +77,7 @@ fn describe(info: &RunInfo, verified: &Verification) -> String {
     let mut text = format!(
         "{name}: a {dimension}D run, {status}, {done} of {frames} at {fps} per second\n  \
          grid         {cells} cells of {dx} m\n  \
-         methods      {pressure} pressure, {transfer} transfer\n  \
+         methods      {pressure} pressure, {viscosity}{transfer} transfer\n  \
          checkpoints  {checkpoints}\n  \
          files        {files}, {bytes}; {good} verified",
         name = manifest.name,
@@ -88,6 +88,7 @@ fn describe(info: &RunInfo, verified: &Verification) -> String {
         cells = cells.join(" × "),
         dx = short(manifest.grid.dx),
         pressure = word(&manifest.settings["pressure"]["method"]),
+        viscosity = viscosity(&manifest.settings["viscosity"]),
         transfer = word(&manifest.settings["transfer"]),
         checkpoints = if checkpoints.is_empty() {
             "none".into()
@@ -105,6 +106,19 @@ fn describe(info: &RunInfo, verified: &Verification) -> String {
         text += &format!("\n  not listed   {}", verified.unlisted.join(", "));
     }
     text
+}
+
+/// What solved for viscosity, if anything did.
+fn viscosity(settings: &Value) -> String {
+    let method = word(&settings["method"]);
+    match settings {
+        Value::Null => String::new(),
+        _ if method == "mgpcg" => {
+            let smoother = word(&settings["smoother"]);
+            format!("{method} viscosity with {smoother}, ")
+        }
+        _ => format!("{method} viscosity, "),
+    }
 }
 
 fn word(value: &Value) -> &str {

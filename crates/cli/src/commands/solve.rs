@@ -1,11 +1,11 @@
 //! `plash solve PROBLEM`: one stored problem, one method, and what it took.
 
-use std::str::FromStr;
+use std::fmt::Display;
 use std::time::Instant;
 
 use plash_problem::{Format, Kind, ProblemError, Stored, write_solution};
 use plash_scene::memory::human_bytes;
-use plash_solve::staggered::{Faces, StoredSolver, ViscousMethod, ViscousOptions};
+use plash_solve::staggered::{Faces, StoredSolver};
 use plash_solve::{
     Method, MethodOptions, Policy, Solution, SolveError, Solver, Tolerance, UnknownName,
 };
@@ -15,6 +15,7 @@ use crate::args::Solve;
 use crate::console::{Console, count, plural};
 use crate::failure::{Failure, Outcome, chain};
 use crate::pool::pool;
+use crate::viscous::Choice;
 
 /// What a solve took, stage by stage, in seconds.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +30,8 @@ struct Seconds {
 struct Solved {
     /// The method that gave the solution.
     method: &'static str,
+    /// What smoothed in it; viscosity only.
+    smoother: Option<&'static str>,
     /// Whether another was tried before.
     fell_back: bool,
     solution: Solution,
@@ -54,7 +57,7 @@ pub fn solve(args: &Solve, console: Console) -> Outcome {
         write_solution(output, &x).map_err(refused)?;
     }
     let document = document(&solved, &stored, pool.current_num_threads(), seconds);
-    console.say(table(&solved, &document, seconds));
+    console.say(table(&solved, stored.kind(), &document, seconds));
     if !solved.solution.converged() {
         let mut failure = Failure::failed(format!(
             "{} did not reach the tolerance: {} after {}",
@@ -78,22 +81,40 @@ fn run(args: &Solve, stored: &Stored, x: &mut [f64]) -> Outcome<(Solved, [f64; 3
         max_iterations: args.max_iterations,
     };
     let (solved, seconds) = match stored.kind() {
-        Kind::Pressure => pressure(method(args)?, args, stored, x, &tolerance),
-        Kind::Viscosity => viscosity(method(args)?, stored, x, &tolerance),
+        Kind::Pressure => pressure(pressure_method(args)?, args, stored, x, &tolerance),
+        Kind::Viscosity => viscosity(viscous_method(args)?, stored, x, &tolerance),
     }
     .map_err(|error| unsolvable(args, &error))?;
     Ok((solved, seconds))
 }
 
-/// The method that was named, or the default of its kind.
-fn method<M: FromStr<Err = UnknownName> + Default>(args: &Solve) -> Outcome<M> {
+/// The method that was named, or the default.
+fn pressure_method(args: &Solve) -> Outcome<Method> {
     let Some(name) = &args.method else {
-        return Ok(M::default());
+        return Ok(Method::default());
     };
-    name.parse().map_err(|error: UnknownName| {
-        Failure::bad_input(format!("--method {name}: {error}"))
-            .help("each kind of problem, pressure or viscosity, has its own methods")
-    })
+    name.parse()
+        .map_err(|error: UnknownName| unknown(name, &error))
+}
+
+/// The same for viscosity, where smoothers are names too.
+fn viscous_method(args: &Solve) -> Outcome<Choice> {
+    if let Some(sub_solver) = args.sub_solver {
+        let message = format!(
+            "--sub-solver {sub_solver}: {} is a problem of viscosity, whose methods have none",
+            args.problem.display()
+        );
+        return Err(Failure::bad_input(message).help("leave it out; newton, for pressure, has one"));
+    }
+    match args.method.as_deref() {
+        None | Some("auto") => Ok(Choice::default()),
+        Some(name) => Choice::parse(name).map_err(|why| unknown(name, &why)),
+    }
+}
+
+fn unknown(name: &str, why: &dyn Display) -> Failure {
+    Failure::bad_input(format!("--method {name}: {why}"))
+        .help("each kind of problem, pressure or viscosity, has its own methods")
 }
 
 fn pressure(
@@ -106,7 +127,7 @@ fn pressure(
     let (converted, convert) = timed(|| stored.convert());
     let problem = stored.problem(&converted);
     let options = MethodOptions {
-        sub_solver: args.sub_solver,
+        sub_solver: args.sub_solver.unwrap_or_default(),
         ..MethodOptions::default()
     };
     let mut solver = Solver::new(method, options);
@@ -119,6 +140,7 @@ fn pressure(
     let solved = solved?;
     let solved = Solved {
         method: solved.method,
+        smoother: None,
         fell_back: solved.fell_back,
         solution: solved.solution,
     };
@@ -126,7 +148,7 @@ fn pressure(
 }
 
 fn viscosity(
-    method: ViscousMethod,
+    choice: Choice,
     stored: &Stored,
     x: &mut [f64],
     tolerance: &Tolerance,
@@ -136,10 +158,7 @@ fn viscosity(
         coords,
         components: stored.components(),
     });
-    let mut solver = StoredSolver::new(ViscousOptions {
-        method,
-        ..ViscousOptions::default()
-    });
+    let mut solver = StoredSolver::new(choice.options);
     let a = stored.matrix();
     let (converted, convert) = timed(|| solver.convert(a, faces));
     converted?;
@@ -147,7 +166,8 @@ fn viscosity(
     let (solved, solve) = timed(|| solver.solve(a, stored.rhs(), x, tolerance));
     let outcome = solved?;
     let solved = Solved {
-        method: method.as_str(),
+        method: choice.options.method.as_str(),
+        smoother: choice.smoother(),
         fell_back: false,
         solution: Solution {
             status: outcome.status,
@@ -170,7 +190,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
 /// The document of `--json`.
 fn document(solved: &Solved, stored: &Stored, threads: usize, seconds: Seconds) -> Value {
     let solution = &solved.solution;
-    json!({
+    let mut document = json!({
         "method": solved.method,
         "fell_back": solved.fell_back,
         "status": solution.status.as_str(),
@@ -187,11 +207,15 @@ fn document(solved: &Solved, stored: &Stored, threads: usize, seconds: Seconds) 
         "wall_unknowns": stored.walls().count(),
         "separated": solution.separated,
         "peak_memory_bytes": peak_memory_bytes(),
-    })
+    });
+    if stored.kind() == Kind::Viscosity {
+        document["smoother"] = json!(solved.smoother);
+    }
+    document
 }
 
 /// The same for people.
-fn table(solved: &Solved, document: &Value, seconds: Seconds) -> String {
+fn table(solved: &Solved, kind: Kind, document: &Value, seconds: Seconds) -> String {
     let number = |key: &str| count(document[key].as_u64().unwrap_or(0));
     let memory = document["peak_memory_bytes"].as_u64();
     let memory = memory.map_or("unknown".to_owned(), human_bytes);
@@ -200,21 +224,32 @@ fn table(solved: &Solved, document: &Value, seconds: Seconds) -> String {
     } else {
         ""
     };
+    let smoother = solved.smoother.map(|name| format!(" with {name}"));
+    // Viscosity knows no walls that let go, and nothing around its iterations.
+    let (walls, outer) = match kind {
+        Kind::Pressure => (
+            format!(
+                "; {} at walls, {} separated",
+                number("wall_unknowns"),
+                number("separated")
+            ),
+            format!(", outer {}", number("outer_iterations")),
+        ),
+        Kind::Viscosity => (String::new(), String::new()),
+    };
     format!(
-        "{status} by {method}{fell_back}\n  \
-         unknowns    {unknowns}, {entries} entries; {walls} at walls, {separated} separated\n  \
-         iterations  {iterations}, outer {outer}\n  \
+        "{status} by {method}{smoother}{fell_back}\n  \
+         unknowns    {unknowns}, {entries} entries{walls}\n  \
+         iterations  {iterations}{outer}\n  \
          residual    {residual:.2e} of the right-hand side\n  \
          seconds     read {read:.3}, convert {convert:.3}, setup {setup:.3}, solve {solve:.3}\n  \
          memory      {memory} at most",
         status = solved.solution.status,
         method = solved.method,
+        smoother = smoother.unwrap_or_default(),
         unknowns = number("unknowns"),
         entries = number("nonzeros"),
-        walls = number("wall_unknowns"),
-        separated = number("separated"),
         iterations = number("iterations"),
-        outer = number("outer_iterations"),
         residual = document["residual"].as_f64().unwrap_or(f64::NAN),
         read = seconds.read,
         convert = seconds.convert,

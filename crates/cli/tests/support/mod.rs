@@ -22,6 +22,20 @@ box = { min = [0, 0], max = [0.4, 0.6] }
 images = false
 ";
 
+/// A few cells of honey.
+pub const TINY_THICK: &str = "\
+name = \"thick\"
+size = [1, 1]
+resolution = 12
+frames = 1
+
+[viscosity]
+value = 10
+
+[[liquid]]
+box = { min = [0, 0], max = [0.4, 0.6] }
+";
+
 /// The same in space.
 pub const TINY_3D: &str = "\
 name = \"tiny-3d\"

@@ -1,5 +1,7 @@
 //! What is in the domain: `[[liquid]]`, `[[source]]`, `[[drain]]`, `[[solid]]`.
 
+use std::cell::Cell;
+
 use plash_grid::Grid;
 use plash_liquid::shape::Rotation;
 use plash_liquid::{Drain, LiquidVolume, Setup, Solid, Source, Wall, Waypoint};
@@ -21,11 +23,12 @@ pub(crate) struct Placed<T> {
 }
 
 /// What holds for entries that do not say.
-#[derive(Clone, Copy)]
 pub(crate) struct Defaults {
     pub(crate) wall: Wall,
     /// Pa·s.
     pub(crate) viscosity: f64,
+    /// Whether any entry took that viscosity.
+    pub(crate) viscosity_taken: Cell<bool>,
 }
 
 /// Everything in the domain.
@@ -68,7 +71,7 @@ impl<const D: usize> Entries<D> {
 pub(crate) fn read<const D: usize>(
     top: &mut Fields<'_>,
     up: Up,
-    defaults: Defaults,
+    defaults: &Defaults,
     sink: &Sink,
 ) -> Entries<D>
 where
@@ -166,11 +169,14 @@ fn velocity<const D: usize>(fields: &mut Fields<'_>) -> [f64; D] {
 
 fn thickness<'a, const D: usize>(
     fields: &mut Fields<'a>,
-    defaults: Defaults,
+    defaults: &Defaults,
 ) -> Option<Written<'a>> {
     match fields.get("viscosity") {
         Some(item) => viscosity::read::<D>(&item),
-        None => Some(Written::Plain(defaults.viscosity)),
+        None => {
+            defaults.viscosity_taken.set(true);
+            Some(Written::Plain(defaults.viscosity))
+        }
     }
 }
 

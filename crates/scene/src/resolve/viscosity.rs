@@ -17,6 +17,8 @@ const SCALES: [(&str, Scale); 2] = [("linear", Scale::Linear), ("log", Scale::Lo
 /// The table `[viscosity]`.
 pub(crate) struct Section<'a> {
     item: Option<Item<'a>>,
+    /// The key `value`, if it was written.
+    written: Option<Item<'a>>,
     /// The viscosity of liquids and sources that do not say, Pa·s.
     pub(crate) value: f64,
     config: ViscosityConfig,
@@ -27,6 +29,7 @@ impl<'a> Section<'a> {
     pub(crate) fn read(top: &mut Fields<'a>, sink: &Sink) -> Self {
         let mut found = Section {
             item: top.get("viscosity"),
+            written: None,
             value: 0.0,
             config: ViscosityConfig::default(),
         };
@@ -39,19 +42,33 @@ impl<'a> Section<'a> {
         let Some(mut fields) = section(top, "viscosity") else {
             return found;
         };
-        found.value = or(&mut fields, "value", 0.0, thickness);
+        found.written = fields.get("value");
+        found.value = found.written.as_ref().and_then(thickness).unwrap_or(0.0);
         found.config = config(&mut fields, sink);
         fields.finish();
         found
     }
 
-    /// The settings of the solver; warns if nothing is `viscous`.
-    pub(crate) fn config(self, viscous: bool, sink: &Sink) -> ViscosityConfig {
-        // After an error it may be that a viscosity could not be read.
-        if let Some(item) = self.item.filter(|_| !viscous && !sink.has_errors()) {
-            let message = "has no effect: no liquid is viscous";
-            let help = "give it a `value` above zero, or a [[liquid]] a `viscosity`";
+    /// The settings of the solver; warns if nothing is `viscous`, or if `value` was not `taken` by
+    /// any entry.
+    pub(crate) fn config(self, viscous: bool, taken: bool, sink: &Sink) -> ViscosityConfig {
+        let warn = |item: &Item<'_>, message: &str, help: &str| {
             sink.push(Diagnostic::warning(item.key_origin(), item.key(), message).help(help));
+        };
+        match (&self.item, &self.written) {
+            // After an error it may be that a viscosity could not be read.
+            _ if sink.has_errors() => {}
+            (Some(item), _) if !viscous => warn(
+                item,
+                "has no effect: no liquid is viscous",
+                "give it a `value` above zero, or a [[liquid]] a `viscosity`",
+            ),
+            (_, Some(item)) if !taken => warn(
+                item,
+                "has no effect: every liquid and source has a viscosity of its own",
+                "leave it out here, or leave out `viscosity` there",
+            ),
+            _ => {}
         }
         self.config
     }

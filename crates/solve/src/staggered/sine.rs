@@ -8,8 +8,10 @@ use super::body::{Body, Fill};
 #[derive(Clone, Copy, Debug)]
 pub struct Sine<const D: usize> {
     cells: usize,
-    /// The ratio of the largest to the least viscosity; the least is 1.
+    /// The ratio of the largest to the least `μ Δt` in the liquid: `√c` to `1/√c`.
     contrast: f64,
+    /// The least and the largest sum of [`WAVES`] at the middle of a liquid cell.
+    range: [f64; 2],
     /// By axis, the face where the right-hand side is one.
     source: [[i32; D]; D],
 }
@@ -18,6 +20,13 @@ const RADIUS: f64 = 0.125;
 
 /// Where the right-hand side is.
 const SOURCE: f64 = 0.1;
+
+/// How fast the viscosity varies along each axis: `sin(14 x) + sin(7 y) + sin(7 z)`. Its extremes,
+/// near (0.11, 0.22, 0.22) and (0.34, 0.67, 0.67), lie in the liquid and off the ball.
+const WAVES: [f64; 3] = [14.0, 7.0, 7.0];
+
+/// Up to here there is liquid at every height, beside the ball.
+const FILLED: f64 = 0.4;
 
 impl<const D: usize> Sine<D> {
     /// The problem on `n` cells along each axis.
@@ -30,11 +39,12 @@ impl<const D: usize> Sine<D> {
         Sine {
             cells: n,
             contrast: 1.0,
+            range: range_of_waves::<D>(n),
             source: std::array::from_fn(|axis| std::array::from_fn(|a| nearest(axis, a))),
         }
     }
 
-    /// The same with a viscosity that varies smoothly, from `1/√c` to `√c`.
+    /// The same with `μ Δt` that varies smoothly over the liquid, from `1/√c` to `√c`.
     pub fn graded(n: usize, contrast: f64) -> Self {
         Sine {
             contrast,
@@ -119,9 +129,12 @@ impl<const D: usize> Body<D> for Sine<D> {
 
     fn stiffness(&self, cell: [i32; D]) -> f64 {
         let n = self.cells as f64;
-        let waves = self.center(cell).map(|x| (7.0 * x).sin());
-        let mean = waves.iter().sum::<f64>() / D as f64;
-        n * n * self.contrast.powf(0.5 * mean)
+        let [low, high] = self.range;
+        let center = self.center(cell);
+        let sum: f64 = (0..D).map(|a| (WAVES[a] * center[a]).sin()).sum();
+        // Cells beside the liquid may lie a little beyond its range.
+        let share = ((sum - low) / (high - low)).clamp(0.0, 1.0);
+        n * n * self.contrast.powf(share - 0.5)
     }
 
     fn is_open(&self, _: usize, _: usize) -> bool {
@@ -152,6 +165,27 @@ impl<const D: usize> Body<D> for Sine<D> {
 
     fn lets_go(&self, _: [i32; D]) -> bool {
         false
+    }
+}
+
+/// The least and the largest sum of waves over the liquid cells of a lattice. The waves of the
+/// axes are extreme by themselves, in cells that are liquid together.
+fn range_of_waves<const D: usize>(n: usize) -> [f64; 2] {
+    let mut range = [0.0; 2];
+    for (a, wave) in WAVES.iter().enumerate().take(D) {
+        let places = (0..n).map(|i| (i as f64 + 0.5) / n as f64);
+        let filled = places.filter(|&x| a > 0 || x < FILLED);
+        let heights = filled.map(|x| (wave * x).sin());
+        let (low, high) = heights.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| {
+            (low.min(y), high.max(y))
+        });
+        range = [range[0] + low, range[1] + high];
+    }
+    // A lattice of one or two cells has a single height.
+    if range[1] > range[0] {
+        range
+    } else {
+        [-1.0, 1.0]
     }
 }
 
@@ -188,6 +222,47 @@ pub fn share_below<const D: usize>(middle: f64, change: [f64; D]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn viscosity_varies_by_the_contrast<const D: usize>(n: usize) {
+        let body = Sine::<D>::graded(n, 1000.0);
+        let (mut low, mut high) = (f64::INFINITY, 0.0f64);
+        for k in 0..n.pow(D as u32) {
+            let cell = std::array::from_fn(|a| (k / n.pow(a as u32) % n) as i32);
+            let in_ball = body.center(cell).map(|x| (x - 0.5) * (x - 0.5));
+            let in_ball = in_ball.iter().sum::<f64>() < RADIUS * RADIUS;
+            if in_ball || matches!(body.fill(cell), Fill::Empty) {
+                continue;
+            }
+            let stiffness = body.stiffness(cell) / (n * n) as f64;
+            (low, high) = (low.min(stiffness), high.max(stiffness));
+        }
+        assert!(
+            (high / low / 1000.0 - 1.0).abs() < 1e-9,
+            "{D}D, {n}: {}",
+            high / low
+        );
+        assert!(
+            (high * low - 1.0).abs() < 1e-9,
+            "{D}D, {n}: {low} to {high}"
+        );
+    }
+
+    #[test]
+    fn viscosity_varies_by_the_contrast_over_the_liquid() {
+        for n in [8, 12, 16, 33] {
+            viscosity_varies_by_the_contrast::<2>(n);
+            viscosity_varies_by_the_contrast::<3>(n);
+        }
+        viscosity_varies_by_the_contrast::<2>(256);
+    }
+
+    #[test]
+    fn the_smallest_lattices_have_a_viscosity() {
+        for n in 1..8 {
+            let stiffness = Sine::<3>::graded(n, 100.0).stiffness([0; 3]);
+            assert!(stiffness.is_finite() && stiffness > 0.0, "{n}: {stiffness}");
+        }
+    }
 
     #[test]
     fn shares_of_cut_boxes() {

@@ -1,6 +1,6 @@
 //! The ends of every scale: each is solved or refused in words, and nothing is NaN.
 
-use crate::common::{Formula, at_most, ball, faces, noise_at, solver, to, way};
+use crate::common::{Formula, at_most, ball, faces, masses, noise_at, solver, to, way};
 use plash_solve::SolveError;
 use plash_solve::staggered::{Fill, Smoother, ViscousMethod, ViscousOptions, ViscousSolver};
 
@@ -30,32 +30,36 @@ fn stiffness(viscosity: f64) -> f64 {
 
 const VISCOSITIES: [f64; 5] = [0.0, 1e-6, 1e-3, 1.0, 1e6];
 
-/// Values at all free faces, and the largest of them.
-fn values<const D: usize>(solver: &ViscousSolver<D>, cells: [usize; D]) -> (Vec<f64>, f64) {
+/// How many free faces there are; insists that their values are finite.
+fn finite_values<const D: usize>(solver: &ViscousSolver<D>, cells: [usize; D]) -> usize {
     let free = faces(cells).filter_map(|(axis, face)| solver.value(axis, face));
-    let values: Vec<f64> = free.collect();
-    assert!(
-        values.iter().all(|v| v.is_finite()),
-        "a value is not finite"
-    );
-    let largest = values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-    (values, largest)
+    free.inspect(|v| assert!(v.is_finite(), "a value is not finite"))
+        .count()
 }
+
+/// Twice the kinetic energy, `Σ m u²`.
+fn energy<const D: usize>(
+    masses: &[(usize, [i32; D], f64)],
+    velocity: impl Fn(usize, [i32; D]) -> f64,
+) -> f64 {
+    let of = |&(axis, face, mass): &(usize, [i32; D], f64)| mass * velocity(axis, face).powi(2);
+    masses.iter().map(of).sum()
+}
+
+/// The energy of a solution may exceed that of its start by this much: the tolerance's doing.
+const SLACK: f64 = 1e-4;
 
 /// Solves from noise of size one: the result is finite and has lost energy, not gained it.
 fn noise_calms_down<const D: usize>(what: &str, body: &Formula<D>, viscosity: f64) {
     for options in WAYS {
         let mut solver = solver(body, options);
-        solver.load(|axis, face| noise_at(1, axis, face));
-        let held: Vec<_> = faces(body.cells)
-            .filter(|&(axis, face)| solver.value(axis, face).is_none())
-            .collect();
-        let held: std::collections::HashSet<_> = held.into_iter().collect();
+        let masses = masses(&mut solver);
+        let free: std::collections::HashSet<_> = masses.iter().map(|m| (m.0, m.1)).collect();
         solver.load(|axis, face| {
-            if held.contains(&(axis, face)) {
-                0.0
-            } else {
+            if free.contains(&(axis, face)) {
                 noise_at(1, axis, face)
+            } else {
+                0.0
             }
         });
         let outcome = solver.solve(&to(1e-6));
@@ -65,8 +69,15 @@ fn noise_calms_down<const D: usize>(what: &str, body: &Formula<D>, viscosity: f6
             outcome.converged(),
             "{what}, {viscosity} Pa·s, {options:?}: {outcome:?}"
         );
-        let (values, _) = values(&solver, body.cells);
-        assert_eq!(values.len(), solver.unknowns());
+        assert_eq!(finite_values(&solver, body.cells), solver.unknowns());
+        let before = energy(&masses, |axis, face| noise_at(1, axis, face));
+        let after = energy(&masses, |axis, face| {
+            solver.value(axis, face).expect("a free face")
+        });
+        assert!(
+            after <= (1.0 + SLACK) * before,
+            "{what}, {viscosity} Pa·s, {options:?}: energy {before} → {after}"
+        );
         if viscosity == 0.0 {
             for (axis, face) in faces(body.cells) {
                 if let Some(u) = solver.value(axis, face) {
@@ -146,7 +157,7 @@ fn a_jump_in_viscosity_is_solved_or_reported<const D: usize>(n: usize) {
         let outcome = solver.solve(&to(1e-6)).expect("a solve");
         println!("{D}D jump by 10¹², {options:?}: {outcome:?}");
         assert!(outcome.residual.is_finite());
-        let _ = values(&solver, [n; D]);
+        finite_values(&solver, [n; D]);
         let safe = options.method != ViscousMethod::Mgpcg;
         assert!(outcome.converged() || !safe, "{options:?}: {outcome:?}");
     }

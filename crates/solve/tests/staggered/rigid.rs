@@ -37,7 +37,8 @@ fn rigid<const D: usize>(n: usize, axis: usize, face: [i32; D]) -> f64 {
 
 const STIFFNESSES: [f64; 4] = [1e-6, 1e-2, 1.0, 1e4];
 
-/// Solves to 10⁻¹², or as far as rounding allows: at a stiffness of 10⁶ that is a little less.
+/// Solves to 10⁻¹², or as far as rounding allows: at a stiffness of 10⁶ that is 10⁻⁸, which is
+/// why the list above ends before.
 fn solve<const D: usize>(
     solver: &mut ViscousSolver<D>,
     velocity: impl Fn(usize, [i32; D]) -> f64 + Sync,

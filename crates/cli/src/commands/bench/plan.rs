@@ -3,6 +3,7 @@
 use plash_solve::Tolerance;
 
 use super::entry::Choice;
+use super::no_twins;
 use super::published::{Published, Systems};
 use crate::args::BenchPressure;
 use crate::failure::{Failure, Outcome};
@@ -44,6 +45,7 @@ impl Plan {
     pub fn new(args: &BenchPressure) -> Outcome<Plan> {
         let table = args.table.and_then(Published::find);
         let choices = choices(args, table)?;
+        no_twins(&args.sizes)?;
         let systems = wanted(args, table);
         let case = table.map_or(args.case.as_str(), |table| table.case);
         let sizes = match (args.sizes.as_slice(), table) {

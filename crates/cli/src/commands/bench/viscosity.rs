@@ -1,6 +1,6 @@
 //! `plash bench viscosity`: every method on the paper's test of viscosity.
 
-mod choice;
+mod need;
 mod plan;
 mod published;
 mod text;
@@ -27,14 +27,20 @@ pub fn viscosity(args: &BenchViscosity, console: Console) -> Outcome {
         if let Some(folder) = &args.dump {
             let path = folder.join(plan.file_name(size));
             pool.install(|| trial::dump(&plan, size, &path))?;
+            console.say(format!("{} holds the system", path.display()));
         }
-        let trial = pool.install(|| Trial::run(&plan, size));
+        // Comparisons take long: what is known outlives a Ctrl-C.
+        let tell = |row: &Row| console.note(text::progress(row));
+        let trial = pool.install(|| Trial::run(&plan, size, tell));
         tell_errors(&trial.contest(), console);
         trials.push(trial);
     }
     console.say(text::trials(&plan, &trials));
     if let Some(text) = text::beside_published(&plan, &trials) {
         console.say(format!("\n{text}"));
+    }
+    if let Some(text) = text::left_out(&plan) {
+        console.say(text);
     }
     let contests: Vec<Contest<'_>> = trials.iter().map(Trial::contest).collect();
     draw(
@@ -57,6 +63,10 @@ fn document(plan: &Plan, trials: &[Trial], threads: usize) -> serde_json::Value 
     });
     if let Some(table) = plan.table {
         document["table"] = text::table_json(table, trials);
+        let left_out = plan.left_out.iter();
+        document["left_out"] = left_out
+            .map(|left| json!({ "size": left.size, "bytes": left.bytes as u64 }))
+            .collect();
     }
     document
 }

@@ -1,13 +1,14 @@
 //! From arguments to what is run.
 
-use plash_scene::memory::{human_bytes, total_ram};
+use plash_scene::memory::total_ram;
 use plash_solve::Tolerance;
 
-use super::choice::{Choice, estimated_bytes};
+use super::need::{Need, fits};
 use super::published::Published;
 use crate::args::BenchViscosity;
-use crate::console::count;
+use crate::commands::bench::no_twins;
 use crate::failure::{Failure, Outcome};
+use crate::viscous::Choice;
 
 /// Compared unless others are named.
 const DEFAULT_METHODS: [&str; 7] = [
@@ -19,9 +20,6 @@ const DEFAULT_METHODS: [&str; 7] = [
     "pcg-ic",
     "pcg-jacobi",
 ];
-
-/// How much of the machine's memory a method may take.
-const SHARE: f64 = 0.8;
 
 /// Below this the source of the right-hand side lies in a wall.
 const SMALLEST: u64 = 8;
@@ -91,6 +89,17 @@ pub struct Plan {
     pub tolerance: Tolerance,
     /// The table to print.
     pub table: Option<&'static Published>,
+    /// Sizes of the table that do not fit into memory.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A size that is not run.
+#[derive(Clone, Copy, Debug)]
+pub struct LeftOut {
+    /// Cells along each side.
+    pub size: u64,
+    /// What it would need.
+    pub bytes: f64,
 }
 
 impl Plan {
@@ -103,19 +112,18 @@ impl Plan {
         };
         let choices = choices(args, table)?;
         let ram = total_ram();
-        let needs = |size| need(case, size, &choices, args.dump.is_some());
-        let sizes = match (args.sizes.as_slice(), table) {
-            ([], Some(table)) => {
-                let fits = |&size: &u64| args.force || fits(needs(size), ram);
-                table.sizes().filter(fits).collect()
-            }
-            ([], None) => vec![case.default_size()],
-            (sizes, _) => sizes.to_vec(),
+        let ram = ram.filter(|_| !args.force);
+        let need = Need::new(&choices, args.dump.is_some());
+        let (sizes, left_out) = match (args.sizes.as_slice(), table) {
+            ([], Some(table)) => fitting(table, need, ram),
+            ([], None) => (vec![case.default_size()], Vec::new()),
+            (sizes, _) => (sizes.to_vec(), Vec::new()),
         };
+        no_twins(&sizes)?;
         for &size in &sizes {
             check_size(case, size)?;
-            if !args.force && !fits(needs(size), ram) {
-                return Err(too_large(case, size, needs(size), ram));
+            if !fits(need.bytes(case, size), ram) {
+                return Err(need.too_large(case, size, ram));
             }
         }
         Ok(Plan {
@@ -129,6 +137,7 @@ impl Plan {
                 max_iterations: args.max_iterations,
             },
             table,
+            left_out,
         })
     }
 
@@ -160,15 +169,14 @@ fn choices(args: &BenchViscosity, table: Option<&Published>) -> Outcome<Vec<Choi
     Ok(choices)
 }
 
-/// Bytes for the method that takes most of them; saving a system takes its matrix.
-fn need(case: Case, size: u64, choices: &[Choice], dumps: bool) -> f64 {
-    let assembled = dumps || choices.iter().any(Choice::is_assembled);
-    estimated_bytes(case.unknowns(size), assembled)
-}
-
-/// Whether so many bytes are there to be had. A machine that does not say refuses nothing.
-fn fits(bytes: f64, ram: Option<u64>) -> bool {
-    ram.is_none_or(|ram| bytes <= SHARE * ram as f64)
+/// The sizes of a table that fit into memory, and those that do not.
+fn fitting(table: &Published, need: Need, ram: Option<u64>) -> (Vec<u64>, Vec<LeftOut>) {
+    let all = table.sizes().map(|size| LeftOut {
+        size,
+        bytes: need.bytes(table.case, size),
+    });
+    let (fitting, left_out): (Vec<_>, Vec<_>) = all.partition(|size| fits(size.bytes, ram));
+    (fitting.iter().map(|size| size.size).collect(), left_out)
 }
 
 fn check_size(case: Case, size: u64) -> Outcome {
@@ -181,17 +189,6 @@ fn check_size(case: Case, size: u64) -> Outcome {
             "take {SMALLEST} to {largest} cells along each side"
         )),
     )
-}
-
-fn too_large(case: Case, size: u64, bytes: f64, ram: Option<u64>) -> Failure {
-    // Conversions from floating point saturate.
-    Failure::bad_input(format!(
-        "--size {size}: a method would need about {} for {} unknowns, more than 80 % of the {} here",
-        human_bytes(bytes as u64),
-        count(case.unknowns(size) as u64),
-        human_bytes(ram.unwrap_or(0)),
-    ))
-    .help("take a smaller size or methods without a matrix, such as chebyshev; `--force` runs it all the same")
 }
 
 #[cfg(test)]
@@ -221,18 +218,22 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_left_out_of_tables_and_refused_otherwise() {
-        let choices = [Choice::parse("pcg-ic").expect("a method")];
-        let free = [Choice::parse("chebyshev").expect("a method")];
-        let (matrix, none) = (
-            need(Case::Sine3d, 512, &choices, false),
-            need(Case::Sine3d, 512, &free, false),
-        );
-        assert!(!fits(matrix, Some(1 << 36)) && fits(none, Some(1 << 36)));
-        assert!(fits(matrix, None));
-        assert_eq!(need(Case::Sine3d, 512, &free, true), matrix);
+    fn what_does_not_fit_is_refused() {
         let refused = plan("--size 1024").err().expect("too large");
         assert!(refused.help.expect("advice").contains("--force"));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out_of_tables_by_name() {
+        let table = Published::find(2).expect("table 2");
+        let choices = [Choice::parse("pcg-ic").expect("a method")];
+        let need = Need::new(&choices, false);
+        let (sizes, left_out) = fitting(table, need, Some(1 << 33));
+        assert_eq!(sizes, [128]);
+        let names: Vec<u64> = left_out.iter().map(|left| left.size).collect();
+        assert_eq!(names, [256, 512]);
+        assert!(left_out[0].bytes > 1e10, "{left_out:?}");
+        assert_eq!(fitting(table, need, None).0, [128, 256, 512]);
     }
 
     #[test]
@@ -243,5 +244,8 @@ mod tests {
         assert!(refused("--size 2000 --force").contains("2000"));
         assert!(refused("--methods gmres").contains("gauss-seidel"));
         assert!(refused("--methods box,box").contains("twice"));
+        assert!(refused("--methods mgpcg,chebyshev").contains("twice"));
+        assert!(refused("--methods chebychev").contains("did you mean"));
+        assert!(refused("--size 16,16").contains("names 16 twice"));
     }
 }

@@ -215,8 +215,8 @@ impl Published {
 
 #[cfg(test)]
 mod tests {
-    use super::super::choice::Choice;
     use super::*;
+    use crate::viscous::Choice;
 
     #[test]
     fn every_method_exists_and_no_list_is_longer_than_the_sizes() {

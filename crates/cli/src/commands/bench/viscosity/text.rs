@@ -3,7 +3,7 @@
 use plash_scene::memory::human_bytes;
 use serde_json::{Value, json};
 
-use super::plan::Plan;
+use super::plan::{LeftOut, Plan};
 use super::published::{Column, Figures, Published};
 use super::trial::Trial;
 use crate::commands::bench::row::{Detail, Row};
@@ -69,14 +69,22 @@ pub fn beside_published(plan: &Plan, trials: &[Trial]) -> Option<String> {
     let head = "size method published_as levels iterations seconds memory";
     let head = head.split(' ').map(|word| word.replace('_', " "));
     let mut lines = vec![head.collect::<Vec<_>>()];
+    let mut is_marked = false;
     for trial in shown {
-        lines.extend(table.columns.iter().map(|column| {
+        for column in table.columns {
             let row = row_of(trial, column);
-            pairs(row, column, table.figures(column, trial.size), trial.size)
-        }));
+            is_marked |= row.is_some_and(|row| !row.is_solved());
+            let published = table.figures(column, trial.size);
+            lines.push(pairs(row, column, published, trial.size));
+        }
     }
+    let note = if is_marked {
+        "\n* not solved to the tolerance"
+    } else {
+        ""
+    };
     Some(format!(
-        "Table {}: {}\nours (published by Aanjaneya et al. 2019, sixteen cores)\n{}",
+        "Table {}: {}\nours (published by Aanjaneya et al. 2019, sixteen cores)\n{}{note}",
         table.number,
         table.title,
         aligned(&lines)
@@ -88,11 +96,46 @@ fn row_of<'a>(trial: &'a Trial, column: &Column) -> Option<&'a Row> {
     rows.find(|row| Some(row.method.as_str()) == column.method)
 }
 
+/// Sizes of the table that were not run, and why.
+pub fn left_out(plan: &Plan) -> Option<String> {
+    if plan.left_out.is_empty() {
+        return None;
+    }
+    let of = |left: &LeftOut| {
+        let bytes = human_bytes(left.bytes as u64);
+        format!("{} (needs about {bytes})", left.size)
+    };
+    let sizes: Vec<String> = plan.left_out.iter().map(of).collect();
+    Some(format!(
+        "left out: {}; `--force` runs them all the same, fewer --methods may need less",
+        sizes.join(", ")
+    ))
+}
+
+/// A method that is done, for people who wait.
+pub fn progress(row: &Row) -> String {
+    let status = row.detail.as_ref().map_or("done", |detail| detail.status);
+    format!(
+        "{} {}: {} {status}, {} iterations, {} s",
+        row.case,
+        row.size,
+        row.method,
+        figure(row.average_iterations()),
+        figure(row.average_seconds())
+    )
+}
+
+/// A line of the table; figures of a solve that did not reach the tolerance have a mark.
 fn pairs(row: Option<&Row>, column: &Column, published: Figures, size: u64) -> Vec<String> {
     let pair = |ours: Option<String>, published: Option<String>| {
         let ours = ours.unwrap_or_else(|| "–".into());
         published.map_or_else(|| ours.clone(), |published| format!("{ours} ({published})"))
     };
+    let mark = match row {
+        Some(row) if !row.is_solved() => "*",
+        _ => "",
+    };
+    let marked = |value: f64| format!("{}{mark}", figure(value));
     let given = |value: f64| (!value.is_nan()).then(|| figure(value));
     let levels = row.and_then(|row| row.detail.as_ref().map(|detail| detail.levels));
     let memory = row.map(|row| human_bytes(row.peak_memory_bytes as u64));
@@ -107,11 +150,11 @@ fn pairs(row: Option<&Row>, column: &Column, published: Figures, size: u64) -> V
             given(published.levels),
         ),
         pair(
-            row.map(|row| figure(row.average_iterations())),
+            row.map(|row| marked(row.average_iterations())),
             given(published.iterations),
         ),
         pair(
-            row.map(|row| figure(row.average_seconds())),
+            row.map(|row| marked(row.average_seconds())),
             given(published.seconds),
         ),
         pair(memory, published_memory),

@@ -7,11 +7,11 @@ use plash_problem::{Kind, Stored};
 use plash_solve::staggered::{Assembled, Sine, ViscousMethod, ViscousOptions, ViscousSolver};
 use plash_solve::{Csr, Outcome as Solved, SolveError};
 
-use super::choice::Choice;
 use super::plan::{Case, Plan};
 use crate::commands::bench::memory::Memory;
 use crate::commands::bench::row::{Contest, Detail, Row, Tally};
 use crate::failure::{Failure, Outcome, chain};
+use crate::viscous::Choice;
 
 /// What the methods took on the system of one size.
 pub struct Trial {
@@ -24,11 +24,16 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Has every method solve the system of a size, in the current thread pool.
-    pub fn run(plan: &Plan, size: u64) -> Trial {
-        let row = |choice: &Choice| match plan.case {
-            Case::Sine2d => solve::<2>(plan, size, *choice),
-            Case::Sine3d => solve::<3>(plan, size, *choice),
+    /// Has every method solve the system of a size, in the current thread pool. `tell` hears of
+    /// each as soon as it is done.
+    pub fn run(plan: &Plan, size: u64, tell: impl Fn(&Row)) -> Trial {
+        let row = |choice: &Choice| {
+            let row = match plan.case {
+                Case::Sine2d => solve::<2>(plan, size, *choice),
+                Case::Sine3d => solve::<3>(plan, size, *choice),
+            };
+            tell(&row);
+            row
         };
         Trial {
             case: plan.case.name(),
