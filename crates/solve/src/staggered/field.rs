@@ -25,7 +25,16 @@ impl<T: Copy + Default + Send> Field<T> {
         let values = vec![T::default(); len + PAGE / size];
         let place = turn * TURN % PAGE;
         let start = (place + PAGE - values.as_ptr() as usize % PAGE) % PAGE / size;
-        Field { values, start, len }
+        let mut field = Field { values, start, len };
+        field.wipe();
+        field
+    }
+
+    /// Sets all to zero. New memory is all zero already, but pages that are read before they are
+    /// written cost two faults each, the second of which halts all threads.
+    fn wipe(&mut self) {
+        self.par_chunks_mut(1 << 16)
+            .for_each(|part| part.fill(T::default()));
     }
 
     /// Zeroes of the length asked for, in the memory that is there if it is enough.
@@ -36,8 +45,7 @@ impl<T: Copy + Default + Send> Field<T> {
             *self = Field::zeros(len, turn);
         } else {
             self.len = len;
-            self.par_chunks_mut(1 << 16)
-                .for_each(|part| part.fill(T::default()));
+            self.wipe();
         }
     }
 }
