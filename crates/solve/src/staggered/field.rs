@@ -25,21 +25,20 @@ impl<T: Copy + Default + Send> Field<T> {
         let values = vec![T::default(); len + PAGE / size];
         let place = turn * TURN % PAGE;
         let start = (place + PAGE - values.as_ptr() as usize % PAGE) % PAGE / size;
-        let mut field = Field { values, start, len };
-        field.wipe();
-        field
+        Field { values, start, len }
     }
 
-    /// Sets all to zero. New memory is all zero already, but pages that are read before they are
-    /// written cost two faults each, the second of which halts all threads.
+    /// Sets all to zero.
     fn wipe(&mut self) {
         self.par_chunks_mut(1 << 16)
             .for_each(|part| part.fill(T::default()));
     }
 
-    /// Zeroes of the length asked for, in the memory that is there if it is enough.
-    fn clear(&mut self, len: usize, turn: usize) {
-        if self.values.len() < self.start + len {
+    /// Zeroes of the length asked for, in the memory that is there if it is enough; whether it is
+    /// new.
+    fn clear(&mut self, len: usize, turn: usize) -> bool {
+        let is_new = self.values.len() < self.start + len;
+        if is_new {
             // What is dropped first is not held beside what takes its place.
             self.values = Vec::new();
             *self = Field::zeros(len, turn);
@@ -47,6 +46,7 @@ impl<T: Copy + Default + Send> Field<T> {
             self.len = len;
             self.wipe();
         }
+        is_new
     }
 }
 
@@ -89,6 +89,25 @@ pub fn clear<T: Copy + Default + Send, const D: usize>(
     turn: usize,
 ) {
     for (axis, field) in vector.iter_mut().enumerate() {
-        field.clear(len, turn % 4 + 4 * axis);
+        field.clear(len, place_of(turn, axis));
+    }
+}
+
+/// The place of a field among the dozen there are.
+fn place_of(turn: usize, axis: usize) -> usize {
+    turn % 4 + 4 * axis
+}
+
+/// The same for a vector that is read before it is written: pages of new memory, which is all zero
+/// already, would then cost two faults each, the second of which halts all threads.
+pub fn clear_to_read<T: Copy + Default + Send, const D: usize>(
+    vector: &mut Vector<T, D>,
+    len: usize,
+    turn: usize,
+) {
+    for (axis, field) in vector.iter_mut().enumerate() {
+        if field.clear(len, place_of(turn, axis)) {
+            field.wipe();
+        }
     }
 }

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::body::{Body, Fill};
-use super::shape::{Shape, moved};
+use super::shape::{Shape, moved, row_start};
 
 /// No closer than this may a wall come to a free face, in cell sides: the stiffness between the
 /// two grows as one over the distance.
@@ -526,12 +526,7 @@ fn gather<const D: usize>(cells: [usize; D], f: impl Fn([i32; D]) -> f32 + Sync)
         .with_min_len(64)
         .enumerate()
         .for_each(|(r, row)| {
-            let mut at = [0; D];
-            let mut rest = r;
-            for a in 1..D {
-                at[a] = (rest % cells[a]) as i32;
-                rest /= cells[a];
-            }
+            let mut at = row_start(cells, r);
             for (x, value) in row.iter_mut().enumerate() {
                 at[0] = x as i32;
                 *value = f(at);

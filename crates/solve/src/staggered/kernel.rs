@@ -693,12 +693,17 @@ unsafe fn direct_body<S: Simd, const D: usize>(
 ) {
     // SAFETY: the caller's promise is passed on.
     unsafe {
+        let is_first = beta == 0.0;
         let beta = S::splat(beta);
         for segment in level.components[axis].in_plane(z) {
             for k in 0..segment.blocks as usize {
                 let i = segment.index as usize + k * BLOCK;
                 let y = v.y[axis].add(i);
-                let new = S::add(S::load(v.x[axis].add(i)), S::mul(beta, S::load(y)));
+                let mut new = S::load(v.x[axis].add(i));
+                // What was there before is not read for nothing, be it not a number.
+                if !is_first {
+                    new = S::add(new, S::mul(beta, S::load(y)));
+                }
                 S::store(y, new);
             }
         }

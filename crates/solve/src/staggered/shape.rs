@@ -124,6 +124,16 @@ impl<const D: usize> Shape<D> {
     }
 }
 
+/// The first cell of row `r` of a dense lattice.
+pub fn row_start<const D: usize>(cells: [usize; D], mut r: usize) -> [i32; D] {
+    let mut at = [0; D];
+    for a in 1..D {
+        at[a] = (r % cells[a]) as i32;
+        r /= cells[a];
+    }
+    at
+}
+
 /// `at` moved by one along an axis.
 #[inline(always)]
 pub fn moved<const D: usize>(mut at: [i32; D], axis: usize, by: i32) -> [i32; D] {

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::ground::{Fine, Ground};
 use super::samples::{Place, Samples};
-use super::shape::moved;
+use super::shape::{moved, row_start};
 
 /// Bits by cell, rows in whole words with an empty word on either side.
 struct Bits<const D: usize> {
@@ -20,12 +20,7 @@ impl<const D: usize> Bits<D> {
         let mut bits = vec![0u64; words * rows];
         let rows = bits.par_chunks_mut(words).with_min_len(16).enumerate();
         rows.for_each(|(r, row)| {
-            let mut at = [0; D];
-            let mut rest = r;
-            for a in 1..D {
-                at[a] = (rest % cells[a]) as i32;
-                rest /= cells[a];
-            }
+            let mut at = row_start(cells, r);
             for x in 0..cells[0] {
                 at[0] = x as i32;
                 row[1 + x / 64] |= u64::from(is_set(at)) << (x % 64);
@@ -83,12 +78,7 @@ impl<const D: usize> Bits<D> {
         let join = |a: u64, b: u64| if all { a & b } else { a | b };
         let rows = bits.par_chunks_mut(self.words).with_min_len(16).enumerate();
         rows.for_each(|(r, out)| {
-            let mut at = [0; D];
-            let mut rest = r;
-            for a in 1..D {
-                at[a] = (rest % self.cells[a]) as i32;
-                rest /= self.cells[a];
-            }
+            let at = row_start(self.cells, r);
             for w in 1..self.words - 1 {
                 let mut joined = if all { u64::MAX } else { 0 };
                 for k in 0..3usize.pow(D as u32 - 1) {

@@ -85,7 +85,7 @@ impl<const D: usize> ViscousSolver<D> {
             self.hierarchy = Some(Hierarchy::new(level, ground, self.options, spare));
         }
         self.b.clear(shape.len);
-        field::clear(&mut self.x, shape.len, 3);
+        field::clear_to_read(&mut self.x, shape.len, 3);
     }
 
     /// The finest level.
