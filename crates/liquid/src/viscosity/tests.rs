@@ -280,6 +280,20 @@ fn faces_that_are_open_in_part_are_slowed_down_with_the_rest() {
     }
 }
 
+#[test]
+fn slivers_are_nothing() {
+    // The surface is so many cells above the bottom of the ninth row.
+    let fill = |above: f64| {
+        let sample = Sample::<2>::new(16, None, move |x| x[1] - (8.0 + above) / 16.0);
+        sample.body(|body| body.fill([5, 8]))
+    };
+    assert_eq!(fill(0.004), Fill::Empty);
+    let Fill::Part(shares) = fill(0.02) else {
+        panic!("neither empty nor full");
+    };
+    assert!((shares[0] - 0.04).abs() < 1e-3 && shares[2] == 0.0);
+}
+
 /// Diffuses a whirl in a ball.
 fn whirl(config: ViscosityConfig, viscosity: f64) -> crate::report::ViscosityReport {
     let sample = Sample::<2>::new(24, None, |x| ball(x, 0.4));

@@ -9,11 +9,6 @@ use super::shape::{Shape, moved, row_start};
 /// two grows as one over the distance.
 const SMALLEST_DISTANCE: f64 = 0.05;
 
-/// Less than this share of an octant is nothing. Faces that only such slivers touch weigh next to
-/// nothing and are tied to the rest by one sample or two: they can slide at hardly any energy,
-/// which no smoother sees, and would double the iterations on bodies of splashes and threads.
-const LEAST_SHARE: f32 = 0.01;
-
 /// How far beyond the lattice nothing is asked for any more.
 const FAR: f64 = 1e3;
 
@@ -254,7 +249,7 @@ fn sample_plane<B: Body<D>, const D: usize>(
             Fill::Empty => EMPTY,
             Fill::Full => FULL,
             Fill::Part(octants) => {
-                parts.push(octants.map(snapped));
+                parts.push(octants.map(|v| v.clamp(0.0, 1.0)));
                 FIRST_PART + parts.len() as u32 - 1
             }
         };
@@ -263,12 +258,6 @@ fn sample_plane<B: Body<D>, const D: usize>(
         }
     }
     parts
-}
-
-/// A share between 0 and 1, and none at all below the least. What is no number stays none.
-fn snapped(share: f32) -> f32 {
-    let share = share.clamp(0.0, 1.0);
-    if share < LEAST_SHARE { 0.0 } else { share }
 }
 
 /// The cell within a closed lattice whose mirror image this one is, and the bits of the axes along
