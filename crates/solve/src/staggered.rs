@@ -14,10 +14,12 @@
 
 mod assembled;
 mod body;
+mod coarsened;
 mod component;
 mod convert;
 mod csr;
 mod cycle;
+mod dense;
 mod field;
 mod ground;
 mod kernel;
@@ -33,6 +35,7 @@ mod shape;
 mod sieve;
 mod sine;
 mod solver;
+mod stencil;
 mod stored;
 mod transfer;
 

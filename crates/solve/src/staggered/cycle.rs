@@ -2,9 +2,10 @@
 
 use rayon::prelude::*;
 
+use super::coarsened::Coarsened;
 use super::csr::{Numbers, matrix};
 use super::field::{self, Vector};
-use super::ground::{Coarsened, Fine};
+use super::ground::Fine;
 use super::kernel::{self, Three};
 use super::level::Level;
 use super::method::{Smoother, ViscousMethod, ViscousOptions};

@@ -190,13 +190,13 @@ unsafe fn restrict_body<S: Simd, const D: usize>(
     b: *mut f32,
     scratch: &mut [f32],
 ) {
-    for row in Rows::new(coarse, axis, z) {
-        let RowOf {
-            at,
-            first,
-            end,
-            segments,
-        } = row;
+    for RowOf {
+        at,
+        first,
+        end,
+        segments,
+    } in Rows::new(coarse, axis, z)
+    {
         // From the fine point before the first to those two after the last; beyond its row all
         // is zero.
         let low = 2 * first;
@@ -253,13 +253,13 @@ unsafe fn prolong_body<S: Simd, const D: usize>(
     x: *mut f32,
     scratch: &mut [f32],
 ) {
-    for row in Rows::new(fine, axis, z) {
-        let RowOf {
-            at,
-            first,
-            end,
-            segments,
-        } = row;
+    for RowOf {
+        at,
+        first,
+        end,
+        segments,
+    } in Rows::new(fine, axis, z)
+    {
         // From the coarse point before the first to the one after the last.
         let low = first / 2;
         let length = (end - first) / 2 + 2;

@@ -1,0 +1,182 @@
+//! What coarse levels are made of.
+
+use super::dense::{gather, linear, spread};
+use super::ground::{Fine, Ground, Sum, mirrored};
+use super::shape::{Shape, moved};
+
+/// Coarse samples that are not empty weigh at least this share of full ones: slivers that come
+/// and go from level to level would spoil the smoothers. Three times as much costs bodies with limbs
+/// a fifth more iterations, half as much hardly saves any.
+const LEAST_COARSE: f32 = 0.1;
+
+/// A coarse level: its octants are the cells of the next finer one.
+pub struct Coarsened<const D: usize> {
+    cells: [usize; D],
+    open: [[bool; 2]; D],
+    /// The level's stiffness; relative ones are multiplied by it.
+    pub stiffness: f32,
+    fine: [usize; D],
+    /// Shares of the finer level's cells, padded to whole coarse cells; negative where solid.
+    octant_share: Vec<f32>,
+    share: Vec<f32>,
+    relative: Option<Vec<f32>>,
+}
+
+impl<const D: usize> Coarsened<D> {
+    /// The level above `fine`, with cells of twice the side.
+    pub fn new(fine: &impl Fine<D>, stiffness: f32, is_uniform: bool) -> Self {
+        let finer = fine.cells();
+        let cells = finer.map(|n| n.div_ceil(2));
+        let padded = cells.map(|n| 2 * n);
+        let open = std::array::from_fn(|a| [fine.is_open(a, 0), fine.is_open(a, 1)]);
+        let beyond = |at: &[i32; D]| {
+            (0..D)
+                .find(|&a| at[a] as usize >= finer[a])
+                .map(|a| if fine.is_open(a, 1) { 0.0 } else { -1.0 })
+        };
+        let octant_share = gather(padded, |at| beyond(&at).unwrap_or_else(|| fine.share(at)));
+        let children = |cell: [i32; D]| {
+            (0..1usize << D)
+                .map(move |o| std::array::from_fn(|a| 2 * cell[a] + ((o >> a) & 1) as i32))
+        };
+        let share = gather(cells, |cell| {
+            let mut sum = 0.0;
+            for child in children(cell) {
+                let share = octant_share[linear(padded, child)];
+                if share < 0.0 {
+                    return -1.0;
+                }
+                sum += share;
+            }
+            sum / (1 << D) as f32
+        });
+        let relative = (!is_uniform).then(|| {
+            gather(cells, |cell| {
+                let (mut sum, mut weight) = (0.0, 0.0);
+                for child in children(cell) {
+                    let share = octant_share[linear(padded, child)].max(0.0);
+                    if share > 0.0 {
+                        sum += share * fine.relative_stiffness(child);
+                        weight += share;
+                    }
+                }
+                if weight > 0.0 { sum / weight } else { 0.0 }
+            })
+        });
+        Coarsened {
+            cells,
+            open,
+            stiffness,
+            fine: padded,
+            octant_share,
+            share,
+            relative,
+        }
+    }
+
+    /// The stiffness of cells by memory index, if it varies.
+    pub fn graded(&self, shape: &Shape<D>) -> Option<Vec<f32>> {
+        let relative = self.relative.as_ref()?;
+        Some(spread(shape, relative, self.stiffness))
+    }
+
+    fn is_solid(&self, cell: [i32; D]) -> bool {
+        for a in 0..D {
+            if cell[a] < 0 || cell[a] >= self.cells[a] as i32 {
+                return !self.open[a][usize::from(cell[a] >= 0)];
+            }
+        }
+        self.share[linear(self.cells, cell)] < 0.0
+    }
+}
+
+impl<const D: usize> Ground<D> for Coarsened<D> {
+    fn sum(&self, cell: [i32; D], octants: u8) -> Sum {
+        let mut sum = Sum::default();
+        let Some((cell, flips)) = mirrored(cell, self.cells, &self.open) else {
+            sum.count = octants.count_ones();
+            return sum;
+        };
+        let stiffness = self.relative_stiffness(cell) * self.stiffness;
+        for o in (0..1usize << D).filter(|o| octants >> o & 1 == 1) {
+            let at = std::array::from_fn(|a| 2 * cell[a] + (((o ^ flips) >> a) & 1) as i32);
+            let share = self.octant_share[linear(self.fine, at)];
+            if share >= 0.0 {
+                sum.count += 1;
+                sum.fill += share;
+                sum.stiff += share * stiffness;
+            }
+        }
+        sum
+    }
+
+    fn is_full(&self, cell: [i32; D]) -> bool {
+        mirrored(cell, self.cells, &self.open)
+            .is_some_and(|(cell, _)| self.share[linear(self.cells, cell)] == 1.0)
+    }
+
+    fn has_walls_near(&self, at: [i32; D]) -> bool {
+        // All cells that a face of the place's samples touches.
+        (0..3usize.pow(D as u32)).any(|k| {
+            let mut rest = k;
+            self.is_solid(std::array::from_fn(|a| {
+                let by = (rest % 3) as i32 - 1;
+                rest /= 3;
+                at[a] + by
+            }))
+        })
+    }
+
+    fn is_held(&self, axis: usize, face: [i32; D]) -> bool {
+        self.is_solid(face) || self.is_solid(moved(face, axis, -1))
+    }
+
+    fn gap(&self, axis: usize, free: [i32; D], held: [i32; D]) -> f64 {
+        // Walls lie on cell borders: at the held face along its own axis, half way across it.
+        if free[axis] == held[axis] { 0.5 } else { 1.0 }
+    }
+
+    fn lets_go(&self, _: [i32; D]) -> bool {
+        false
+    }
+
+    fn is_plain(&self, cell: [i32; D]) -> bool {
+        let inside = (0..D).all(|a| cell[a] >= 0 && cell[a] < self.cells[a] as i32);
+        inside
+            && self.share[linear(self.cells, cell)] == 1.0
+            && (0..D)
+                .all(|a| !self.is_solid(moved(cell, a, -1)) && !self.is_solid(moved(cell, a, 1)))
+    }
+
+    fn is_on_open_side(&self, axis: usize, at: i32) -> bool {
+        (at <= 0 && self.open[axis][0]) || (at >= self.cells[axis] as i32 && self.open[axis][1])
+    }
+
+    fn least(&self) -> f32 {
+        LEAST_COARSE
+    }
+}
+
+impl<const D: usize> Fine<D> for Coarsened<D> {
+    fn cells(&self) -> [usize; D] {
+        self.cells
+    }
+
+    fn is_open(&self, axis: usize, side: usize) -> bool {
+        self.open[axis][side]
+    }
+
+    fn share(&self, cell: [i32; D]) -> f32 {
+        self.share[linear(self.cells, cell)]
+    }
+
+    fn is_there(&self, cell: [i32; D]) -> bool {
+        self.share(cell) > 0.0
+    }
+
+    fn relative_stiffness(&self, cell: [i32; D]) -> f32 {
+        self.relative
+            .as_ref()
+            .map_or(1.0, |r| r[linear(self.cells, cell)])
+    }
+}
