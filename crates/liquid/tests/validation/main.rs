@@ -22,4 +22,5 @@ mod sources;
 mod throw;
 mod torricelli;
 mod transfers;
+mod two_liquids;
 mod volume;

@@ -1,7 +1,7 @@
 //! One row of the operator, from what surrounds a face.
 
 use super::ground::Ground;
-use super::samples::{Samples, Weight, at_least, mean, pair_of};
+use super::samples::{Samples, Weight, mean, pair_of};
 use super::shape::{moved, others};
 
 /// The samples around a face of axis `a`: with `c±` the cells on its high and low side and
@@ -74,7 +74,14 @@ pub fn row<const D: usize>(
         1.0
     } else {
         let (fill, _) = mean(ground, face, &[axis]);
-        at_least(ground.least(), (fill, fill))
+        // Coarse faces that samples hold have mass even where there is nothing: otherwise those of a
+        // single sample slide at no energy, and what is restricted to them sends them anywhere.
+        let has_samples = bound > 0.0;
+        if fill > 0.0 || has_samples {
+            fill.max(ground.least())
+        } else {
+            0.0
+        }
     };
     row.bound = bound + row.mass;
     row

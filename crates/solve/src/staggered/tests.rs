@@ -126,6 +126,32 @@ fn cycle_is_symmetric_and_positive<const D: usize>(body: &impl Body<D>, smoother
     );
 }
 
+fn every_coarse_unknown_has_mass<const D: usize>(body: &impl Body<D>) {
+    let floors = hierarchy(body).floors;
+    assert!(floors.len() > 2);
+    let lightest = |floor: &Floor<D>| {
+        let faces = (0..D).flat_map(|axis| floor.level.free_faces(axis).map(move |i| (axis, i)));
+        let masses = faces.map(|(axis, i)| floor.level.row(axis, i).mass);
+        masses.fold(f32::INFINITY, f32::min)
+    };
+    assert_eq!(
+        lightest(&floors[0]),
+        0.0,
+        "the surface has faces without mass"
+    );
+    assert!(floors[1..].iter().all(|floor| lightest(floor) > 0.05));
+}
+
+#[test]
+fn every_coarse_unknown_has_mass_2d() {
+    every_coarse_unknown_has_mass(&Sine::<2>::new(64));
+}
+
+#[test]
+fn every_coarse_unknown_has_mass_3d() {
+    every_coarse_unknown_has_mass(&Sine::<3>::new(24));
+}
+
 fn transfers_are_adjoint<const D: usize>(body: &impl Body<D>) {
     let mut hierarchy = hierarchy(body);
     assert!(hierarchy.floors.len() > 1);
