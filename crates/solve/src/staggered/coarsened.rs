@@ -1,7 +1,7 @@
 //! What coarse levels are made of.
 
 use super::dense::{gather, linear, spread};
-use super::ground::{Fine, Ground, Sum, mirrored};
+use super::ground::{Fine, Ground, Kind, Sum, mirrored};
 use super::shape::{Shape, moved};
 
 /// Coarse samples that are not empty weigh at least this share of full ones: slivers that come
@@ -110,13 +110,20 @@ impl<const D: usize> Ground<D> for Coarsened<D> {
         sum
     }
 
-    fn is_full(&self, cell: [i32; D]) -> bool {
-        mirrored(cell, self.cells, &self.open)
-            .is_some_and(|(cell, _)| self.share[linear(self.cells, cell)] == 1.0)
-    }
-
     fn has_walls_near(&self, at: [i32; D]) -> bool {
-        // All cells that a face of the place's samples touches.
+        // All cells that a face of the place's samples touches. Most lie in the lattice, and need
+        // no questions whether they do.
+        if (0..D).all(|a| at[a] > 0 && at[a] + 1 < self.cells[a] as i32) {
+            return (0..3usize.pow(D as u32 - 1)).any(|k| {
+                let mut low = at.map(|x| x - 1);
+                low[1] += (k % 3) as i32;
+                low[D - 1] += (k / 3) as i32;
+                let first = linear(self.cells, low);
+                self.share[first..first + 3]
+                    .iter()
+                    .any(|&share| share < 0.0)
+            });
+        }
         (0..3usize.pow(D as u32)).any(|k| {
             let mut rest = k;
             self.is_solid(std::array::from_fn(|a| {
@@ -140,12 +147,16 @@ impl<const D: usize> Ground<D> for Coarsened<D> {
         false
     }
 
-    fn is_plain(&self, cell: [i32; D]) -> bool {
-        let inside = (0..D).all(|a| cell[a] >= 0 && cell[a] < self.cells[a] as i32);
-        inside
-            && self.share[linear(self.cells, cell)] == 1.0
-            && (0..D)
-                .all(|a| !self.is_solid(moved(cell, a, -1)) && !self.is_solid(moved(cell, a, 1)))
+    #[inline]
+    fn kind(&self, cell: [i32; D]) -> Kind {
+        let share = self.share(cell);
+        let is_full = share == 1.0;
+        let is_held = |a: usize| [-1, 1].iter().any(|&by| self.is_solid(moved(cell, a, by)));
+        Kind {
+            is_there: share > 0.0,
+            is_full,
+            is_plain: is_full && !(0..D).any(is_held),
+        }
     }
 
     fn is_on_open_side(&self, axis: usize, at: i32) -> bool {
@@ -168,10 +179,6 @@ impl<const D: usize> Fine<D> for Coarsened<D> {
 
     fn share(&self, cell: [i32; D]) -> f32 {
         self.share[linear(self.cells, cell)]
-    }
-
-    fn is_there(&self, cell: [i32; D]) -> bool {
-        self.share(cell) > 0.0
     }
 
     fn relative_stiffness(&self, cell: [i32; D]) -> f32 {

@@ -1,5 +1,7 @@
 //! The rows of one component, sorted into stretches that a kernel can run along.
 
+use std::mem::MaybeUninit;
+
 use rayon::prelude::*;
 
 use super::row::Row;
@@ -96,41 +98,37 @@ impl Component {
             .into_par_iter()
             .map(|z| Plane::new(shape, z, &block))
             .collect();
-        let rows = planes.iter().map(|plane| plane.rows.len()).sum();
-        let segments = planes.iter().map(|plane| plane.segments.len()).sum();
-        let mut component = Component {
-            segments: Vec::with_capacity(segments),
-            planes: vec![0],
-            rows: Vec::with_capacity(rows),
-            interior: Vec::with_capacity(rows),
-            blocks: vec![NONE; shape.block_count()],
-        };
-        let mut unknowns = 0;
-        for plane in planes {
-            component.append(shape, &plane);
-            unknowns += plane.unknowns;
-        }
-        (component, unknowns)
+        let unknowns = planes.iter().map(|plane| plane.unknowns).sum();
+        (Component::join(shape, &planes), unknowns)
     }
 
-    fn append<const D: usize>(&mut self, shape: &Shape<D>, plane: &Plane) {
-        let first = self.rows.len() as u32;
-        let mut places = plane.places.iter();
-        for segment in &plane.segments {
-            let block = shape.block(segment.index as usize);
-            let blocks = &mut self.blocks[block..][..segment.blocks as usize];
-            if segment.is_interior {
-                blocks.fill(INTERIOR);
-                continue;
-            }
-            for (block, place) in blocks.iter_mut().zip(&mut places) {
-                *block = first + place;
-            }
+    fn join<const D: usize>(shape: &Shape<D>, planes: &[Plane]) -> Self {
+        let starts = |count: fn(&Plane) -> usize| {
+            let mut start = 0;
+            let ends = planes.iter().map(move |plane| {
+                start += count(plane) as u32;
+                start
+            });
+            std::iter::once(0).chain(ends).collect::<Vec<u32>>()
+        };
+        let first_rows = starts(|plane| plane.rows.len());
+        let mut blocks = vec![NONE; shape.block_count()];
+        let in_plane = shape.block(shape.strides[D - 1]);
+        blocks[shape.block(shape.origin)..]
+            .par_chunks_mut(in_plane)
+            .zip(planes)
+            .enumerate()
+            .for_each(|(z, (blocks, plane))| {
+                let first = shape.block(shape.origin) + z * in_plane;
+                plane.place_blocks(first_rows[z], first, blocks);
+            });
+        Component {
+            planes: starts(|plane| plane.segments.len()),
+            segments: joined(planes, |plane| &plane.segments),
+            rows: joined(planes, |plane| &plane.rows),
+            interior: joined(planes, |plane| &plane.interior),
+            blocks,
         }
-        self.segments.extend_from_slice(&plane.segments);
-        self.rows.extend_from_slice(&plane.rows);
-        self.interior.extend_from_slice(&plane.interior);
-        self.planes.push(self.segments.len() as u32);
     }
 
     /// The segments of a plane.
@@ -154,6 +152,27 @@ impl Component {
             place => self.rows[place as usize].is_free(index % BLOCK),
         }
     }
+}
+
+/// What all planes have of something, one after the other. Copied in parallel, and not least the
+/// pages of new memory are met so.
+fn joined<T: Copy + Send + Sync>(planes: &[Plane], part: fn(&Plane) -> &[T]) -> Vec<T> {
+    let total = planes.iter().map(|plane| part(plane).len()).sum();
+    let mut all = Vec::with_capacity(total);
+    let mut rest: &mut [MaybeUninit<T>] = &mut all.spare_capacity_mut()[..total];
+    let mut pieces = Vec::with_capacity(planes.len());
+    for plane in planes {
+        let (piece, after) = rest.split_at_mut(part(plane).len());
+        pieces.push(piece);
+        rest = after;
+    }
+    let copies = pieces.into_par_iter().zip(planes).with_min_len(4);
+    copies.for_each(|(piece, plane)| {
+        piece.write_copy_of_slice(part(plane));
+    });
+    // SAFETY: the pieces make up the whole, and each was written.
+    unsafe { all.set_len(total) };
+    all
 }
 
 /// What one plane of one component is made of.
@@ -197,6 +216,23 @@ impl Plane {
             }
         }
         plane
+    }
+
+    /// Fills its part of the table of blocks, which begins at block `first`, given where its rows
+    /// begin among those of the component.
+    fn place_blocks(&self, first_row: u32, first: usize, table: &mut [u32]) {
+        let mut places = self.places.iter();
+        for segment in &self.segments {
+            let blocks = &mut table[segment.index as usize / BLOCK - first..];
+            let blocks = &mut blocks[..segment.blocks as usize];
+            if segment.is_interior {
+                blocks.fill(INTERIOR);
+                continue;
+            }
+            for (block, place) in blocks.iter_mut().zip(&mut places) {
+                *block = first_row + place;
+            }
+        }
     }
 
     /// The place of rows: that of one of the `others` if they are the same, or one of their own.

@@ -464,10 +464,6 @@ impl<const D: usize> Fine<D> for Cells<D> {
         self.share[self.linear(cell)]
     }
 
-    fn is_there(&self, cell: [i32; D]) -> bool {
-        self.share(cell) > 0.0
-    }
-
     fn relative_stiffness(&self, cell: [i32; D]) -> f32 {
         let stiffness = self.stiffness.as_ref();
         stiffness.map_or(1.0, |values| values[self.linear(cell)])

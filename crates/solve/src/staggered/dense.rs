@@ -7,12 +7,18 @@ use super::shape::{Shape, row_start};
 /// Values by cell, times a factor, where a shape has its cells.
 pub fn spread<const D: usize>(shape: &Shape<D>, dense: &[f32], factor: f32) -> Vec<f32> {
     let mut values = vec![0.0; shape.len];
-    for (r, row) in dense.chunks(shape.cells[0]).enumerate() {
-        let first = shape.cell_index(r * shape.cells[0]);
-        for (value, dense) in values[first..].iter_mut().zip(row) {
-            *value = dense * factor;
-        }
-    }
+    let cells: usize = shape.cells[..D - 1].iter().product();
+    values[shape.origin..]
+        .par_chunks_mut(shape.strides[D - 1])
+        .zip(dense.par_chunks(cells))
+        .for_each(|(values, dense)| {
+            let rows = values.chunks_mut(shape.row());
+            for (values, dense) in rows.zip(dense.chunks(shape.cells[0])) {
+                for (value, dense) in values.iter_mut().zip(dense) {
+                    *value = dense * factor;
+                }
+            }
+        });
     values
 }
 

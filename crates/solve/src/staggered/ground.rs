@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::body::{Body, Fill};
-use super::dense::{gather, spread};
+use super::dense::{gather, linear, spread};
 use super::shape::{Shape, moved};
 
 /// No closer than this may a wall come to a free face, in cell sides: the stiffness between the
@@ -24,12 +24,21 @@ pub struct Sum {
     pub stiff: f32,
 }
 
+/// What there is in a cell.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// Something, be it inside an obstacle.
+    pub is_there: bool,
+    /// All of it.
+    pub is_full: bool,
+    /// All of it, and no face is held, but for those on sides of the lattice.
+    pub is_plain: bool,
+}
+
 /// What the rows of a level's operator are computed from. Cells may lie one beyond the lattice.
 pub trait Ground<const D: usize>: Sync {
     /// The sum over the octants of a cell whose bits are set; cells are mirrored beyond walls.
     fn sum(&self, cell: [i32; D], octants: u8) -> Sum;
-    /// Whether the cell, or the one whose mirror image it is, is full.
-    fn is_full(&self, cell: [i32; D]) -> bool;
     /// Whether a wall or an obstacle may hold a face of a place's samples.
     fn has_walls_near(&self, at: [i32; D]) -> bool;
     /// Whether a face is held by a wall or an obstacle.
@@ -38,8 +47,8 @@ pub trait Ground<const D: usize>: Sync {
     fn gap(&self, axis: usize, free: [i32; D], held: [i32; D]) -> f64;
     /// Whether the wall beside the cell has let go.
     fn lets_go(&self, cell: [i32; D]) -> bool;
-    /// Whether the cell lies in the lattice, is full, and no face of it is held.
-    fn is_plain(&self, cell: [i32; D]) -> bool;
+    /// What kind of cell one of the lattice is.
+    fn kind(&self, cell: [i32; D]) -> Kind;
     /// Whether a face or an edge at this coordinate along an axis lies on an open side, with
     /// nothing beyond.
     fn is_on_open_side(&self, axis: usize, at: i32) -> bool;
@@ -55,8 +64,6 @@ pub trait Fine<const D: usize>: Sync {
     fn is_open(&self, axis: usize, side: usize) -> bool;
     /// The share of a cell that is filled, or a negative number if it is solid.
     fn share(&self, cell: [i32; D]) -> f32;
-    /// Whether there is anything in a cell, be it inside an obstacle.
-    fn is_there(&self, cell: [i32; D]) -> bool;
     /// The stiffness in a cell, relative to the level's.
     fn relative_stiffness(&self, cell: [i32; D]) -> f32;
 }
@@ -72,6 +79,9 @@ pub struct Sampled<'a, B, const D: usize> {
     pub open: [[bool; 2]; D],
     /// The stiffness, if it is the same everywhere.
     pub uniform: Option<f32>,
+    /// The stiffness of cells that are not empty, if it varies: asking the body may be dear, and a
+    /// cell is part of many samples.
+    varied: Option<Vec<f32>>,
     codes: Vec<u32>,
     /// Octants of partly filled cells, by plane.
     parts: Vec<Vec<[f32; 8]>>,
@@ -109,36 +119,38 @@ impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
             .enumerate()
             .map(|(z, codes)| sample_plane(body, [low, high], offset, cells, z, codes))
             .collect();
-        Some(Sampled {
+        let mut sampled = Sampled {
             body,
             offset,
             cells,
             open,
             uniform: body.uniform_stiffness().map(|k| k as f32),
+            varied: None,
             codes,
             parts,
-        })
+        };
+        if sampled.uniform.is_none() {
+            sampled.varied = Some(gather(cells, |cell| match sampled.kind(cell).is_there {
+                true => body.stiffness(sampled.global(cell)) as f32,
+                false => 0.0,
+            }));
+        }
+        Some(sampled)
     }
 
     /// The stiffness of cells by memory index, if it varies.
     pub fn graded(&self, shape: &Shape<D>) -> Option<Vec<f32>> {
-        if self.uniform.is_some() {
-            return None;
-        }
-        let dense = gather(self.cells, |cell| match self.is_there(cell) {
-            true => self.stiffness(cell),
-            false => 0.0,
-        });
-        Some(spread(shape, &dense, 1.0))
+        let varied = self.varied.as_ref()?;
+        Some(spread(shape, varied, 1.0))
     }
 
     /// Whether stiffnesses, graded or not, and shares are numbers, and none below zero.
     pub fn is_finite(&self, graded: Option<&[f32]>) -> bool {
         let good = |v: &f32| v.is_finite() && *v >= 0.0;
-        let mut shares = self.parts.iter().flatten().flatten();
+        let all_good = |part: &Vec<[f32; 8]>| part.iter().flatten().all(good);
         self.uniform.as_ref().is_none_or(good)
-            && graded.is_none_or(|values| values.iter().all(good))
-            && shares.all(good)
+            && graded.is_none_or(|values| values.par_iter().with_min_len(1 << 14).all(good))
+            && self.parts.par_iter().all(all_good)
     }
 
     fn global(&self, at: [i32; D]) -> [i32; D] {
@@ -147,11 +159,7 @@ impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
 
     #[inline]
     fn code(&self, cell: [i32; D]) -> u32 {
-        let mut index = 0;
-        for a in (0..D).rev() {
-            index = index * self.cells[a] + cell[a] as usize;
-        }
-        self.codes[index]
+        self.codes[linear(self.cells, cell)]
     }
 
     #[inline]
@@ -159,10 +167,13 @@ impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
         (0..D).all(|a| cell[a] >= 0 && (cell[a] as usize) < self.cells[a])
     }
 
-    /// The stiffness of a cell in the lattice.
+    /// The stiffness of a cell in the lattice that is not empty.
+    #[inline]
     fn stiffness(&self, cell: [i32; D]) -> f32 {
-        self.uniform
-            .unwrap_or_else(|| self.body.stiffness(self.global(cell)) as f32)
+        match &self.varied {
+            Some(varied) => varied[linear(self.cells, cell)],
+            None => self.uniform.unwrap_or(1.0),
+        }
     }
 
     /// The stiffness of a cell `beyond` a wall, of which `cell` is the mirror image: as it goes on
@@ -189,6 +200,12 @@ impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
         self.contains(cell) && self.code(cell) & NEAR != 0
     }
 
+    /// Whether an obstacle may be near one of the cells of a face.
+    #[inline]
+    fn is_beside_near(&self, axis: usize, face: [i32; D]) -> bool {
+        self.is_near(face) || self.is_near(moved(face, axis, -1))
+    }
+
     /// Distance of a face to obstacles and closed sides.
     fn distance(&self, axis: usize, face: [i32; D]) -> f64 {
         let mut distance = FAR;
@@ -201,7 +218,7 @@ impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
                 distance = distance.min(self.cells[a] as f64 - position);
             }
         }
-        if distance > 0.0 && (self.is_near(face) || self.is_near(moved(face, axis, -1))) {
+        if distance > 0.0 && self.is_beside_near(axis, face) {
             distance = distance.min(self.body.distance(axis, self.global(face)));
         }
         distance
@@ -232,30 +249,31 @@ fn sample_plane<B: Body<D>, const D: usize>(
     codes: &mut [u32],
 ) -> Vec<[f32; 8]> {
     let mut parts = Vec::new();
-    for (i, code) in codes.iter_mut().enumerate() {
+    for (y, row) in codes.chunks_mut(cells[0]).enumerate() {
         let mut at = offset;
-        let mut rest = i;
-        for a in 0..D - 1 {
-            at[a] += (rest % cells[a]) as i32;
-            rest /= cells[a];
+        if D == 3 {
+            at[1] += y as i32;
         }
         at[D - 1] += z as i32;
-        let is_inside = (0..D).all(|a| at[a] >= low[a] && at[a] <= high[a]);
-        let fill = if is_inside {
-            body.fill(at)
-        } else {
-            Fill::Empty
-        };
-        *code = match fill {
-            Fill::Empty => EMPTY,
-            Fill::Full => FULL,
-            Fill::Part(octants) => {
-                parts.push(octants.map(|v| v.clamp(0.0, 1.0)));
-                FIRST_PART + parts.len() as u32 - 1
+        let has_any = (1..D).all(|a| at[a] >= low[a] && at[a] <= high[a]);
+        for code in row {
+            let fill = if has_any && at[0] >= low[0] && at[0] <= high[0] {
+                body.fill(at)
+            } else {
+                Fill::Empty
+            };
+            *code = match fill {
+                Fill::Empty => EMPTY,
+                Fill::Full => FULL,
+                Fill::Part(octants) => {
+                    parts.push(octants.map(|v| v.clamp(0.0, 1.0)));
+                    FIRST_PART + parts.len() as u32 - 1
+                }
+            };
+            if body.is_near_obstacle(at) {
+                *code |= NEAR;
             }
-        };
-        if body.is_near_obstacle(at) {
-            *code |= NEAR;
+            at[0] += 1;
         }
     }
     parts
@@ -321,11 +339,6 @@ impl<B: Body<D>, const D: usize> Ground<D> for Sampled<'_, B, D> {
         Sum { count, fill, stiff }
     }
 
-    fn is_full(&self, cell: [i32; D]) -> bool {
-        mirrored(cell, self.cells, &self.open)
-            .is_some_and(|(cell, _)| self.code(cell) & !NEAR == FULL)
-    }
-
     fn has_walls_near(&self, at: [i32; D]) -> bool {
         let at_side = (0..D).any(|a| {
             (at[a] <= 0 && !self.open[a][0])
@@ -334,8 +347,14 @@ impl<B: Body<D>, const D: usize> Ground<D> for Sampled<'_, B, D> {
         at_side || self.is_near(at) || (0..D).any(|a| self.is_near(moved(at, a, -1)))
     }
 
+    #[inline]
     fn is_held(&self, axis: usize, face: [i32; D]) -> bool {
-        self.distance(axis, face) <= 0.0
+        // Whether the distance is zero or less, without computing it where no obstacle is near.
+        let at_side = (0..D).any(|a| {
+            (face[a] < i32::from(a == axis) && !self.open[a][0])
+                || (face[a] >= self.cells[a] as i32 && !self.open[a][1])
+        });
+        at_side || (self.is_beside_near(axis, face) && self.distance(axis, face) <= 0.0)
     }
 
     fn gap(&self, axis: usize, free: [i32; D], held: [i32; D]) -> f64 {
@@ -347,13 +366,14 @@ impl<B: Body<D>, const D: usize> Ground<D> for Sampled<'_, B, D> {
         self.contains(cell) && self.body.lets_go(self.global(cell))
     }
 
-    fn is_plain(&self, cell: [i32; D]) -> bool {
-        self.contains(cell)
-            && self.code(cell) == FULL
-            && (0..D).all(|a| {
-                (cell[a] > 0 || self.open[a][0])
-                    && (cell[a] + 1 < self.cells[a] as i32 || self.open[a][1])
-            })
+    #[inline]
+    fn kind(&self, cell: [i32; D]) -> Kind {
+        let code = self.code(cell);
+        Kind {
+            is_there: code & !NEAR != EMPTY,
+            is_full: code & !NEAR == FULL,
+            is_plain: code == FULL,
+        }
     }
 
     fn is_on_open_side(&self, axis: usize, at: i32) -> bool {
@@ -386,10 +406,6 @@ impl<B: Body<D>, const D: usize> Fine<D> for Sampled<'_, B, D> {
                 part[..1 << D].iter().sum::<f32>() / (1 << D) as f32
             }
         }
-    }
-
-    fn is_there(&self, cell: [i32; D]) -> bool {
-        self.code(cell) & !NEAR != EMPTY
     }
 
     fn relative_stiffness(&self, cell: [i32; D]) -> f32 {

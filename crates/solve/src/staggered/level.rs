@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::component::{Component, Eight, INTERIOR, NONE};
 use super::csr::couplings;
 use super::ground::{Fine, Ground};
-use super::row::{Row, row};
+use super::row::{Row, rows};
 use super::samples::Samples;
 use super::shape::{Shape, moved, others};
 use super::sieve::Sieve;
@@ -37,11 +37,7 @@ impl<const D: usize> Level<D> {
         let sieve = Sieve::new(shape.cells, ground);
         let uniform = graded.is_none().then_some(stiffness);
         let samples = sieve.samples(shape.cells, ground, uniform);
-        let inside = Inside {
-            shape: &shape,
-            stiffness,
-            graded: graded.as_deref(),
-        };
+        let inside = Inside::new(&shape, stiffness, graded.as_deref());
         let parts = std::array::from_fn(|axis| {
             Component::new(&shape, |at| {
                 let interior = sieve.interior(axis, at);
@@ -62,11 +58,7 @@ impl<const D: usize> Level<D> {
         graded: Option<Vec<f32>>,
         row: impl Fn(usize, usize) -> Row + Sync,
     ) -> Self {
-        let inside = Inside {
-            shape: &shape,
-            stiffness,
-            graded: graded.as_deref(),
-        };
+        let inside = Inside::new(&shape, stiffness, graded.as_deref());
         let parts = std::array::from_fn(|axis| {
             Component::new(&shape, |at| {
                 let first = shape.index(at);
@@ -120,11 +112,7 @@ impl<const D: usize> Level<D> {
     }
 
     fn inside(&self) -> Inside<'_, D> {
-        Inside {
-            shape: &self.shape,
-            stiffness: self.stiffness,
-            graded: self.graded.as_deref(),
-        }
+        Inside::new(&self.shape, self.stiffness, self.graded.as_deref())
     }
 
     /// Whether the face at a memory index is an unknown.
@@ -188,32 +176,54 @@ impl<const D: usize> Level<D> {
 /// The interior of a level.
 struct Inside<'a, const D: usize> {
     shape: &'a Shape<D>,
-    stiffness: f32,
+    /// The row of every face unless the stiffness varies.
+    usual: Row,
     graded: Option<&'a [f32]>,
 }
 
-impl<const D: usize> Inside<'_, D> {
+impl<'a, const D: usize> Inside<'a, D> {
+    fn new(shape: &'a Shape<D>, stiffness: f32, graded: Option<&'a [f32]>) -> Self {
+        Inside {
+            shape,
+            usual: interior_row(shape, 0, shape.origin, |_| stiffness),
+            graded,
+        }
+    }
+
     /// The row of a face at a memory index.
     fn row(&self, axis: usize, index: usize) -> Row {
-        let strides = self.shape.strides;
-        let at = |i: usize| self.graded.map_or(self.stiffness, |k| k[i]);
-        let low = index - strides[axis];
-        let mut row = Row {
-            mass: 1.0,
-            cell: [2.0 * at(low), 2.0 * at(index)],
-            ..Row::default()
-        };
-        for (k, &b) in others::<D>(axis)[..D - 1].iter().enumerate() {
-            let s = strides[b];
-            let mean = |i: usize| {
-                let l = i - strides[axis];
-                0.25 * ((at(i) + at(l - s)) + (at(l) + at(i - s)))
-            };
-            row.edge[k] = [mean(index), mean(index + s)];
+        match self.graded {
+            None => self.usual,
+            Some(stiffness) => interior_row(self.shape, axis, index, |i| stiffness[i]),
         }
-        row.bound = interior_bound::<D>(&row);
-        row
     }
+}
+
+/// The row of a face of the interior, given the stiffness of cells by memory index.
+#[inline]
+fn interior_row<const D: usize>(
+    shape: &Shape<D>,
+    axis: usize,
+    index: usize,
+    at: impl Fn(usize) -> f32,
+) -> Row {
+    let strides = shape.strides;
+    let low = index - strides[axis];
+    let mut row = Row {
+        mass: 1.0,
+        cell: [2.0 * at(low), 2.0 * at(index)],
+        ..Row::default()
+    };
+    for (k, &b) in others::<D>(axis)[..D - 1].iter().enumerate() {
+        let s = strides[b];
+        let mean = |i: usize| {
+            let l = i - strides[axis];
+            0.25 * ((at(i) + at(l - s)) + (at(l) + at(i - s)))
+        };
+        row.edge[k] = [mean(index), mean(index + s)];
+    }
+    row.bound = interior_bound::<D>(&row);
+    row
 }
 
 /// The bound of a row whose samples have only free faces.
@@ -236,13 +246,14 @@ fn pack<const D: usize>(
     [faces, interior]: [u64; 2],
 ) -> Eight {
     let mut eight = Eight::default();
+    let rows = rows(ground, samples, axis, at, faces & !interior);
     for lane in (0..BLOCK).filter(|lane| faces >> lane & 1 == 1) {
-        let face = moved(at, 0, lane as i32);
         let is_interior = interior >> lane & 1 == 1;
         let row = if is_interior {
+            let face = moved(at, 0, lane as i32);
             inside.row(axis, inside.shape.index(face))
         } else {
-            row(ground, samples, axis, face)
+            rows[lane]
         };
         if row.is_free() {
             eight.set(lane, &row, is_interior);

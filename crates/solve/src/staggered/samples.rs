@@ -14,6 +14,14 @@ pub struct Weight {
     pub free: u8,
 }
 
+impl Weight {
+    /// What it adds to the [bound](super::row::Row::bound) of a row.
+    #[inline]
+    pub fn bound(self) -> f32 {
+        self.weight * f32::from(self.free)
+    }
+}
+
 /// The samples of a place: its cell along each axis, and the edges at its low corner by
 /// [`pair_of`] axes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,56 +44,115 @@ pub fn pair_of(a: usize, b: usize) -> usize {
 pub struct Samples<const D: usize> {
     /// Places along each axis: one more than cells.
     extent: [usize; D],
-    /// One more than the number of each place among those of its plane; zero if there is none.
-    number: Vec<u32>,
+    /// Words per row.
+    words: usize,
+    /// Which places there are, and how many of their plane come before.
+    index: Vec<Word>,
     planes: Vec<Vec<Place>>,
 }
 
+/// Sixty-four places of a row.
+#[derive(Clone, Copy, Default)]
+struct Word {
+    wanted: u64,
+    before: u32,
+}
+
 impl<const D: usize> Samples<D> {
-    /// The samples of all places for which `place` makes them.
-    pub fn new(cells: [usize; D], place: impl Fn([i32; D]) -> Option<Place> + Sync) -> Self {
+    /// The samples of all places that are `wanted`, of which that tells the bits of a word of a
+    /// row, with what `place` makes of them.
+    pub fn new(
+        cells: [usize; D],
+        wanted: impl Fn([i32; D], usize) -> u64 + Sync,
+        place: impl Fn([i32; D]) -> Place + Sync,
+    ) -> Self {
         let extent = cells.map(|n| n + 1);
-        let plane: usize = extent[..D - 1].iter().product();
-        let mut number = vec![0u32; plane * extent[D - 1]];
-        let planes = number
-            .par_chunks_mut(plane)
-            .enumerate()
-            .map(|(z, numbers)| {
-                let mut places = Vec::new();
+        let words = extent[0].div_ceil(64);
+        let rows: usize = extent[1..D - 1].iter().product();
+        let mut index = vec![Word::default(); words * rows * extent[D - 1]];
+        let fill_plane = |(z, index): (usize, &mut [Word])| {
+            let mut places = Vec::new();
+            for (k, word) in index.iter_mut().enumerate() {
                 let mut at = [0; D];
-                at[D - 1] = z as i32;
-                for (k, number) in numbers.iter_mut().enumerate() {
-                    at[0] = (k % extent[0]) as i32;
-                    if D == 3 {
-                        at[1] = (k / extent[0]) as i32;
-                    }
-                    if let Some(place) = place(at) {
-                        places.push(place);
-                        *number = places.len() as u32;
-                    }
+                if D == 3 {
+                    at[1] = (k / words) as i32;
                 }
-                places
-            })
-            .collect();
+                at[D - 1] = z as i32;
+                let w = k % words;
+                let mut rest = wanted(at, w);
+                *word = Word {
+                    wanted: rest,
+                    before: places.len() as u32,
+                };
+                while rest != 0 {
+                    at[0] = (64 * w) as i32 + rest.trailing_zeros() as i32;
+                    places.push(place(at));
+                    rest &= rest - 1;
+                }
+            }
+            places
+        };
+        let planes = index.par_chunks_mut(words * rows).enumerate();
+        let planes = planes.map(fill_plane).collect();
         Samples {
             extent,
-            number,
+            words,
+            index,
             planes,
         }
     }
 
-    /// The samples of a place; none where they were not wanted.
+    /// The samples of the eight places from `at` on along a row.
     #[inline]
-    pub fn at(&self, at: [i32; D]) -> Option<&Place> {
-        let mut index = 0;
-        for a in (0..D).rev() {
+    pub fn run(&self, at: [i32; D]) -> Run<'_> {
+        let mut row = 0;
+        for a in (1..D).rev() {
             if at[a] < 0 || at[a] as usize >= self.extent[a] {
-                return None;
+                return Run::default();
             }
-            index = index * self.extent[a] + at[a] as usize;
+            row = row * self.extent[a] + at[a] as usize;
         }
-        let number = self.number[index].checked_sub(1)?;
-        self.planes[at[D - 1] as usize].get(number as usize)
+        let words = &self.index[row * self.words..][..self.words];
+        // Places before the lattice are none.
+        let (x, outside) = (at[0].max(0) as usize, (-at[0]).max(0));
+        let Some(word) = words.get(x / 64) else {
+            return Run::default();
+        };
+        let next = words.get(x / 64 + 1).map_or(0, |word| word.wanted);
+        let both = u128::from(next) << 64 | u128::from(word.wanted);
+        let below = word.wanted & ((1 << (x % 64)) - 1);
+        let number = word.before + below.count_ones();
+        Run {
+            wanted: ((both >> (x % 64)) as u64) << outside & 0xff,
+            places: &self.planes[at[D - 1] as usize][number as usize..],
+        }
+    }
+}
+
+/// The samples of eight places in a row.
+#[derive(Default)]
+pub struct Run<'a> {
+    /// A bit for each place that has any.
+    wanted: u64,
+    /// Theirs, and those of later ones.
+    places: &'a [Place],
+}
+
+impl Run<'_> {
+    /// Visits those of the places whose bits are set that have samples.
+    #[inline]
+    pub fn each(&self, lanes: u64, mut visit: impl FnMut(usize, &Place)) {
+        let mut rest = self.wanted;
+        for place in self.places {
+            if rest == 0 {
+                return;
+            }
+            let lane = rest.trailing_zeros() as usize;
+            if lanes >> lane & 1 == 1 {
+                visit(lane, place);
+            }
+            rest &= rest - 1;
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::ground::{Fine, Ground};
+use super::ground::{Fine, Ground, mirrored};
 use super::samples::{Place, Samples};
 use super::shape::{moved, row_start};
 
@@ -14,19 +14,39 @@ struct Bits<const D: usize> {
 }
 
 impl<const D: usize> Bits<D> {
-    fn new(cells: [usize; D], is_set: impl Fn([i32; D]) -> bool + Sync) -> Self {
+    fn none(cells: [usize; D]) -> Self {
         let words = cells[0].div_ceil(64) + 2;
         let rows: usize = cells[1..].iter().product();
-        let mut bits = vec![0u64; words * rows];
-        let rows = bits.par_chunks_mut(words).with_min_len(16).enumerate();
-        rows.for_each(|(r, row)| {
-            let mut at = row_start(cells, r);
-            for x in 0..cells[0] {
-                at[0] = x as i32;
-                row[1 + x / 64] |= u64::from(is_set(at)) << (x % 64);
+        Bits {
+            cells,
+            words,
+            bits: vec![0; words * rows],
+        }
+    }
+
+    /// One cell more on every side, in which it is as in the cells at that side, or where that is
+    /// open not set.
+    fn mirrored(&self, open: &[[bool; 2]; D]) -> Self {
+        let mut wider = Bits::none(self.cells.map(|n| n + 2));
+        let n = self.cells[0];
+        let rows = wider.bits.chunks_mut(wider.words).enumerate();
+        for (r, row) in rows {
+            let at = row_start(wider.cells, r).map(|x| x - 1);
+            let Some((mut at, _)) = mirrored(at, self.cells, open) else {
+                continue;
+            };
+            at[0] = 0;
+            for w in 0..wider.words - 2 {
+                let [before, own] = [-1, 0].map(|by| self.word(at, w as i32 + by));
+                row[1 + w] = own << 1 | before >> 63;
             }
-        });
-        Bits { cells, words, bits }
+            let end = |x: usize, is_open: bool| {
+                u64::from(!is_open && self.is_set(moved(at, 0, x as i32)))
+            };
+            row[1] |= end(0, open[0][0]);
+            row[1 + (n + 1) / 64] |= end(n - 1, open[0][1]) << ((n + 1) % 64);
+        }
+        wider
     }
 
     /// The words of a row, if it is in the lattice.
@@ -39,6 +59,19 @@ impl<const D: usize> Bits<D> {
             r = r * self.cells[a] + at[a] as usize;
         }
         Some(&self.bits[r * self.words..][..self.words])
+    }
+
+    /// The bits of cells `64 w ..` of a row; none are set beyond the lattice.
+    fn word(&self, at: [i32; D], w: i32) -> u64 {
+        let (first, cells) = (64 * w, self.cells[0] as i32);
+        if first < 0 || first >= cells {
+            return 0;
+        }
+        let bits = self.row(at).map_or(0, |row| row[w as usize + 1]);
+        match cells - first {
+            count @ 1..64 => bits & ((1 << count) - 1),
+            _ => bits,
+        }
     }
 
     fn is_set(&self, at: [i32; D]) -> bool {
@@ -120,11 +153,40 @@ pub struct Sieve<const D: usize> {
 impl<const D: usize> Sieve<D> {
     /// Looks at all cells.
     pub fn new(cells: [usize; D], ground: &(impl Ground<D> + Fine<D>)) -> Self {
+        let open: [[bool; 2]; D] = std::array::from_fn(|a| [0, 1].map(|s| ground.is_open(a, s)));
+        let [mut there, mut full, mut plain] = [(); 3].map(|()| Bits::none(cells));
+        let words = there.words;
+        let rows = there.bits.par_chunks_mut(words).with_min_len(16);
+        let rows = rows.zip(full.bits.par_chunks_mut(words));
+        let rows = rows.zip(plain.bits.par_chunks_mut(words)).enumerate();
+        rows.for_each(|(r, ((there, full), plain))| {
+            let mut at = row_start(cells, r);
+            for x in 0..cells[0] {
+                at[0] = x as i32;
+                let kind = ground.kind(at);
+                let (word, bit) = (1 + x / 64, x % 64);
+                there[word] |= u64::from(kind.is_there) << bit;
+                full[word] |= u64::from(kind.is_full) << bit;
+                plain[word] |= u64::from(kind.is_plain) << bit;
+            }
+            // Walls hold faces of the cells beside them.
+            let is_beside = |a: usize| {
+                (at[a] == 0 && !open[a][0]) || (at[a] + 1 == cells[a] as i32 && !open[a][1])
+            };
+            if (1..D).any(is_beside) {
+                plain.fill(0);
+            }
+            if !open[0][0] {
+                plain[1] &= !1;
+            }
+            if !open[0][1] {
+                plain[1 + (cells[0] - 1) / 64] &= !(1 << ((cells[0] - 1) % 64));
+            }
+        });
         Sieve {
-            deep: Bits::new(cells, |at| ground.is_plain(at)).spread(true),
-            near: Bits::new(cells, |at| ground.is_there(at)).spread(false),
-            full: Bits::new(cells.map(|n| n + 2), |at| ground.is_full(at.map(|x| x - 1)))
-                .spread(true),
+            deep: plain.spread(true),
+            near: there.spread(false),
+            full: full.mirrored(&open).spread(true),
         }
     }
 
@@ -137,10 +199,18 @@ impl<const D: usize> Sieve<D> {
         uniform: Option<f32>,
     ) -> Samples<D> {
         let deeper = self.deep.spread(true);
-        Samples::new(cells, |at| {
-            let near = self.near.is_set(at) || (0..D).any(|a| self.near.is_set(moved(at, a, -1)));
-            let is_full = || self.full.is_set(at.map(|x| x + 1));
-            (near && !deeper.is_set(at)).then(|| Place::new(ground, at, is_full(), uniform))
+        let near = |at: [i32; D], w: usize| self.near.word(at, w as i32);
+        let wanted = |at: [i32; D], w: usize| {
+            let own = near(at, w);
+            let mut wanted = own | own << 1 | self.near.word(at, w as i32 - 1) >> 63;
+            for a in 1..D {
+                wanted |= near(moved(at, a, -1), w);
+            }
+            wanted & !deeper.word(at, w as i32)
+        };
+        Samples::new(cells, wanted, |at| {
+            let is_full = self.full.is_set(at.map(|x| x + 1));
+            Place::new(ground, at, is_full, uniform)
         })
     }
 

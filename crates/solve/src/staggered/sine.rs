@@ -61,10 +61,11 @@ impl<const D: usize> Sine<D> {
         x[0] - 0.5 + 0.25 * x.iter().product::<f64>().sin()
     }
 
-    /// Bounds of φ that need no sine: `p − p³/6 ≤ sin p ≤ p`.
+    /// Bounds of φ that need no sine: `p − p³/6 ≤ sin p ≤ p − p³/6 + p⁵/120`.
     fn bounds_of_phi(&self, x: [f64; D]) -> [f64; 2] {
         let p = x.iter().product::<f64>();
-        [p - p * p * p / 6.0, p].map(|sine| x[0] - 0.5 + 0.25 * sine)
+        let (cube, least) = (p * p * p, p - p * p * p / 6.0);
+        [least, least + cube * p * p / 120.0].map(|sine| x[0] - 0.5 + 0.25 * sine)
     }
 
     fn center(&self, cell: [i32; D]) -> [f64; D] {
