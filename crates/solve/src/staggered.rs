@@ -26,6 +26,7 @@ mod kernel;
 mod level;
 mod method;
 mod mgpcg;
+mod peel;
 mod places;
 mod rhs;
 mod row;

@@ -28,6 +28,12 @@ const SAMPLE: usize = 1 << 16;
 /// The share of cells that must be as stiff as the usual one for all to count as that.
 const MOSTLY: f64 = 0.75;
 
+/// Cells beyond an open side: coarse faces there need room.
+const MARGIN: i32 = 2;
+
+/// Cells behind the first of a wall that count as wall too.
+const THICKNESS: usize = 8;
+
 /// What a matrix says of a staggered lattice.
 pub struct Converted<const D: usize> {
     /// The finest level, over rows divided by [`mass`](Self::mass).
@@ -66,12 +72,20 @@ impl<const D: usize> Converted<D> {
     /// Why it is not one of a staggered lattice.
     pub fn new(a: &Csr, faces: &Faces<'_>) -> Result<Self, &'static str> {
         let places = faces.places::<D>(a)?;
-        let mut lattice = Lattice::new(&places, faces.components)?;
+        let mut lattice = Lattice::new(&places, faces.components, [[0; 2]; D])?;
         lattice.read(a)?;
         let mass = lattice.normalise();
+        let open = lattice.open_sides(&lattice.held());
+        let margins = open.map(|sides| sides.map(|is_open| if is_open { MARGIN } else { 0 }));
+        let rows = std::mem::take(&mut lattice.rows);
+        drop(lattice);
+        let lattice = Lattice {
+            rows,
+            ..Lattice::new(&places, faces.components, margins)?
+        };
         let held = lattice.held();
         let usual = lattice.usual_stiffness();
-        let cells = Cells::new(&lattice, &held, usual);
+        let cells = Cells::new(&lattice, &held, open, usual);
         let graded = cells.graded(&lattice.shape);
         let level = Level::from_rows(
             lattice.shape,
@@ -90,6 +104,7 @@ impl<const D: usize> Converted<D> {
 
 /// The faces of a sample but the one at `index`, of which it is on a side: those of the cell or
 /// edge number `k`, cells first, then the edges along the other axes.
+#[derive(Clone, Copy)]
 struct Sample {
     members: [(usize, usize); 3],
     count: usize,
@@ -146,8 +161,12 @@ fn samples<const D: usize>(
 }
 
 impl<const D: usize> Lattice<D> {
-    /// Brings the unknowns to a lattice that just holds them.
-    fn new(places: &[[i32; D]], components: &[i8]) -> Result<Self, &'static str> {
+    /// Brings the unknowns to a lattice that holds them, with so many cells more at its sides.
+    fn new(
+        places: &[[i32; D]],
+        components: &[i8],
+        margins: [[i32; 2]; D],
+    ) -> Result<Self, &'static str> {
         let (mut low, mut high) = ([i32::MAX; D], [i32::MIN; D]);
         for (at, &component) in places.iter().zip(components) {
             for a in 0..D {
@@ -159,6 +178,10 @@ impl<const D: usize> Lattice<D> {
         }
         if places.is_empty() {
             return Err("there are no unknowns");
+        }
+        for a in 0..D {
+            low[a] -= margins[a][0];
+            high[a] += margins[a][1];
         }
         let cells: [usize; D] = std::array::from_fn(|a| (high[a] - low[a]).max(1) as usize);
         let shape = Shape::new(cells).ok_or("the lattice is too large")?;
@@ -313,24 +336,84 @@ impl<const D: usize> Lattice<D> {
     /// but are no unknowns, and the neighbours that explain a rest beyond all mass.
     fn held(&self) -> [Vec<bool>; D] {
         let mut held: [Vec<bool>; D] = std::array::from_fn(|_| vec![false; self.shape.len]);
+        let mut doubtful = Vec::new();
         for (row, &(axis, index)) in self.rows.iter().zip(&self.faces) {
-            let is_at_wall = row.mass > WALL;
             let (axis, index) = (axis as usize, index as usize);
             samples(&self.shape, axis, index, row, |sample, weight| {
-                let is_alone = !sample.members().any(|face| self.is_free(face));
-                if weight > 0.0 || (is_at_wall && is_alone) {
-                    for (a, i) in sample.members().filter(|&face| !self.is_free(face)) {
-                        held[a][i] = true;
-                    }
+                if weight > 0.0 {
+                    self.hold(sample, &mut held);
                 }
             });
+            if row.mass > WALL {
+                let alone = self.alone(axis, index, row);
+                match alone.as_slice() {
+                    [only] => self.hold(only, &mut held),
+                    _ => doubtful.push(alone),
+                }
+            }
+        }
+        // Where a surface meets a wall there may be nothing on other sides too: there it is the
+        // wall that goes on.
+        for alone in doubtful {
+            let goes_on = |sample: &&Sample| sample.members().any(|(a, i)| held[a][i]);
+            let some: Vec<&Sample> = alone.iter().filter(goes_on).collect();
+            let all = if some.is_empty() {
+                alone.iter().collect()
+            } else {
+                some
+            };
+            all.into_iter().for_each(|s| self.hold(s, &mut held));
         }
         held
+    }
+
+    /// The samples of a row that it shares with no other unknown.
+    fn alone(&self, axis: usize, index: usize, row: &Row) -> Vec<Sample> {
+        let mut alone = Vec::new();
+        samples(&self.shape, axis, index, row, |sample, _| {
+            if !sample.members().any(|face| self.is_free(face)) {
+                alone.push(*sample);
+            }
+        });
+        alone
+    }
+
+    /// Marks the faces of a sample that are no unknowns.
+    fn hold(&self, sample: &Sample, held: &mut [Vec<bool>; D]) {
+        for (a, i) in sample.members().filter(|&face| !self.is_free(face)) {
+            held[a][i] = true;
+        }
+    }
+
+    /// Which sides of a lattice that just holds the unknowns are open: some face there is free, or
+    /// none is held.
+    fn open_sides(&self, held: &[Vec<bool>; D]) -> [[bool; 2]; D] {
+        std::array::from_fn(|axis| [0, 1].map(|side| self.is_open(held, axis, side)))
+    }
+
+    fn is_open(&self, held: &[Vec<bool>; D], axis: usize, side: usize) -> bool {
+        let shape = &self.shape;
+        let plane = if side == 0 { 0 } else { shape.cells[axis] };
+        let (mut any_free, mut any_held) = (false, false);
+        let count: usize = shape.cells.iter().product();
+        // The cells of the first layer stand for the faces of the plane.
+        let stride: usize = shape.cells[..axis].iter().product();
+        for k in (0..count).filter(|k| (k / stride).is_multiple_of(shape.cells[axis])) {
+            let index = shape.cell_index(k) + plane * shape.strides[axis];
+            any_free |= self.is_free((axis, index));
+            any_held |= held[axis][index];
+        }
+        any_free || !any_held
     }
 }
 
 impl<const D: usize> Cells<D> {
-    fn new(lattice: &Lattice<D>, held: &[Vec<bool>; D], usual: Option<f32>) -> Self {
+    fn new(
+        lattice: &Lattice<D>,
+        held: &[Vec<bool>; D],
+        open: [[bool; 2]; D],
+        usual: Option<f32>,
+    ) -> Self {
         let shape = &lattice.shape;
         let count = shape.cells.iter().product();
         let mut share = Vec::with_capacity(count);
@@ -344,9 +427,10 @@ impl<const D: usize> Cells<D> {
                 stiffness.push(if filled > 0.0 { kappa } else { 0.0 });
             }
         }
+        thicken(shape.cells, &mut share);
         Cells {
             cells: shape.cells,
-            open: std::array::from_fn(|a| [0, 1].map(|side| is_open(lattice, held, a, side))),
+            open,
             share,
             stiffness: usual.is_none().then_some(stiffness),
         }
@@ -368,10 +452,38 @@ impl<const D: usize> Cells<D> {
     }
 }
 
+/// Makes walls as thick as they may be: a matrix tells no more of them than the cells beside its
+/// unknowns, which coarser levels would lose.
+fn thicken<const D: usize>(cells: [usize; D], share: &mut [f32]) {
+    let walls: Vec<usize> = (0..share.len()).filter(|&k| share[k] < 0.0).collect();
+    let known = share.to_vec();
+    let mut stride = 1;
+    for n in cells {
+        for &wall in &walls {
+            let at = wall / stride % n;
+            let mut extrude = |before: usize, beyond: &mut dyn Iterator<Item = usize>| {
+                if known[before] > 0.0 {
+                    let empty = beyond.take(THICKNESS).take_while(|&k| known[k] == 0.0);
+                    empty.for_each(|k| share[k] = -1.0);
+                }
+            };
+            if at > 0 {
+                extrude(wall - stride, &mut (1..n - at).map(|k| wall + k * stride));
+            }
+            if at + 1 < n {
+                extrude(wall + stride, &mut (1..=at).map(|k| wall - k * stride));
+            }
+        }
+        stride *= n;
+    }
+}
+
 /// What is known of a cell.
 struct Cell<const D: usize> {
     /// Faces that walls hold.
     held: usize,
+    /// Faces that are unknowns.
+    free: usize,
     /// The largest of its weights along the axes, or an edge's at its faces where it has none.
     weight: f32,
     /// Whether two of its faces make a sample with weight.
@@ -386,12 +498,13 @@ impl<const D: usize> Cell<D> {
     fn new(lattice: &Lattice<D>, held: &[Vec<bool>; D], index: usize) -> Self {
         let mut cell = Cell {
             held: 0,
+            free: 0,
             weight: 0.0,
             is_sampled: false,
             is_at_wall: false,
             mass: 0.0,
         };
-        let (mut edge, mut free) = (0.0f32, 0);
+        let mut edge = 0.0f32;
         for (axis, held) in held.iter().enumerate() {
             let faces = [index, index + lattice.shape.strides[axis]];
             for (side, face) in faces.into_iter().enumerate() {
@@ -405,10 +518,10 @@ impl<const D: usize> Cell<D> {
                 edge = row.edge.iter().flatten().fold(edge, |m, &w| m.max(w));
                 cell.is_at_wall |= row.mass > WALL;
                 cell.mass += row.mass.min(1.0);
-                free += 1;
+                cell.free += 1;
             }
         }
-        cell.mass /= free.max(1) as f32;
+        cell.mass /= cell.free.max(1) as f32;
         cell.is_sampled = cell.weight > 0.0;
         if !cell.is_sampled {
             cell.weight = 2.0 * edge;
@@ -422,33 +535,13 @@ impl<const D: usize> Cell<D> {
             (true, Some(usual)) => (0.5 * self.weight / usual).min(1.0),
             // Full cells of any stiffness have faces of full mass.
             (true, None) => self.mass.clamp(0.01, 1.0),
-            (false, _) if self.held > D => -1.0,
+            // What the matrix does not tell of a cell at a wall is in the wall.
+            (false, _) if self.held > 0 && self.free < D => -1.0,
             // Between walls along every axis, as in the corners of a box.
             (false, _) if self.held == D && self.is_at_wall => 1.0,
             _ => 0.0,
         }
     }
-}
-
-/// Whether a side of the lattice is open: some face there is free, or none is held.
-fn is_open<const D: usize>(
-    lattice: &Lattice<D>,
-    held: &[Vec<bool>; D],
-    axis: usize,
-    side: usize,
-) -> bool {
-    let shape = &lattice.shape;
-    let plane = if side == 0 { 0 } else { shape.cells[axis] };
-    let (mut any_free, mut any_held) = (false, false);
-    let count: usize = shape.cells.iter().product();
-    // The cells of the first layer stand for the faces of the plane.
-    let stride: usize = shape.cells[..axis].iter().product();
-    for k in (0..count).filter(|k| (k / stride).is_multiple_of(shape.cells[axis])) {
-        let index = shape.cell_index(k) + plane * shape.strides[axis];
-        any_free |= lattice.is_free((axis, index));
-        any_held |= held[axis][index];
-    }
-    any_free || !any_held
 }
 
 impl<const D: usize> Fine<D> for Cells<D> {

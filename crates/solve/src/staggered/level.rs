@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::component::{Component, Eight, INTERIOR, NONE};
 use super::csr::couplings;
 use super::ground::{Fine, Ground};
+use super::peel::peel;
 use super::row::{Row, rows};
 use super::samples::Samples;
 use super::shape::{Shape, moved, others};
@@ -36,7 +37,11 @@ impl<const D: usize> Level<D> {
     ) -> Self {
         let sieve = Sieve::new(shape.cells, ground);
         let uniform = graded.is_none().then_some(stiffness);
-        let samples = sieve.samples(shape.cells, ground, uniform);
+        let mut samples = sieve.samples(shape.cells, ground, uniform);
+        // Coarse faces have mass wherever a sample holds them.
+        if ground.least() == 0.0 {
+            peel(&mut samples, ground);
+        }
         let inside = Inside::new(&shape, stiffness, graded.as_deref());
         let parts = std::array::from_fn(|axis| {
             Component::new(&shape, |at| {

@@ -102,6 +102,69 @@ impl<const D: usize> Samples<D> {
         }
     }
 
+    /// Planes of places.
+    pub fn planes(&self) -> usize {
+        self.planes.len()
+    }
+
+    /// Visits the places of a plane that have samples.
+    pub fn each(&self, z: usize, mut visit: impl FnMut([i32; D], &Place)) {
+        let in_plane = self.index.len() / self.planes.len().max(1);
+        let mut places = self.planes[z].iter();
+        for (k, word) in self.index[z * in_plane..][..in_plane].iter().enumerate() {
+            let mut at = self.word_start(z, k);
+            let (first, mut rest) = (at[0], word.wanted);
+            while rest != 0 {
+                at[0] = first + rest.trailing_zeros() as i32;
+                places.next().into_iter().for_each(|place| visit(at, place));
+                rest &= rest - 1;
+            }
+        }
+    }
+
+    /// The first place of a word of a plane.
+    fn word_start(&self, z: usize, k: usize) -> [i32; D] {
+        let mut at = [0; D];
+        if D == 3 {
+            at[1] = (k / self.words) as i32;
+        }
+        at[D - 1] = z as i32;
+        at[0] = (64 * (k % self.words)) as i32;
+        at
+    }
+
+    /// Where the samples of a place are: its plane, and the number among those of it.
+    #[inline]
+    fn find(&self, at: [i32; D]) -> Option<(usize, usize)> {
+        let mut row = 0;
+        for a in (1..D).rev() {
+            if at[a] < 0 || at[a] as usize >= self.extent[a] {
+                return None;
+            }
+            row = row * self.extent[a] + at[a] as usize;
+        }
+        let x = usize::try_from(at[0])
+            .ok()
+            .filter(|&x| x < self.extent[0])?;
+        let word = self.index[row * self.words + x / 64];
+        let bit = 1u64 << (x % 64);
+        let number = word.before + (word.wanted & (bit - 1)).count_ones();
+        (word.wanted & bit != 0).then_some((at[D - 1] as usize, number as usize))
+    }
+
+    /// The samples of a place; none where they were not wanted.
+    #[inline]
+    pub fn at(&self, at: [i32; D]) -> Option<&Place> {
+        let (plane, number) = self.find(at)?;
+        self.planes[plane].get(number)
+    }
+
+    /// The same, to change them.
+    pub fn at_mut(&mut self, at: [i32; D]) -> Option<&mut Place> {
+        let (plane, number) = self.find(at)?;
+        self.planes[plane].get_mut(number)
+    }
+
     /// The samples of the eight places from `at` on along a row.
     #[inline]
     pub fn run(&self, at: [i32; D]) -> Run<'_> {

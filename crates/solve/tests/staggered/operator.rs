@@ -1,5 +1,5 @@
 //! The operator on random bodies: symmetric, and definite wherever there is mass; all methods
-//! find the same; slivers do not matter.
+//! find the same; edges and slivers do not matter.
 
 use crate::common::{
     Formula, at_most, ball, cell_middle, fill_below, masses, noise, noise_at, solver, to, way,
@@ -141,14 +141,16 @@ fn all_options() -> impl Iterator<Item = ViscousOptions> {
     }))
 }
 
-/// The solution at faces with mass; the others have no momentum, and where several of them meet
-/// they may slide past each other at no cost.
+/// The solution at faces with at least so much mass. In bodies that are noise, rings of faces without
+/// any may be left that slide past each other at no cost.
 fn solution<const D: usize>(
     solver: &mut ViscousSolver<D>,
     options: ViscousOptions,
     seed: u64,
+    least: f64,
 ) -> Vec<f64> {
-    let heavy: Vec<_> = masses(solver).into_iter().filter(|m| m.2 >= 0.01).collect();
+    let heavy = masses(solver).into_iter().filter(|m| m.2 >= least);
+    let heavy: Vec<_> = heavy.collect();
     solver.load(|axis, face| noise_at(seed, axis, face));
     let outcome = solver.solve(&to(1e-11)).expect("a solve");
     assert!(outcome.converged(), "seed {seed}, {options:?}: {outcome:?}");
@@ -159,23 +161,27 @@ fn solution<const D: usize>(
         .collect()
 }
 
-fn all_methods_agree_on_random_bodies<const D: usize>(cells: [usize; D]) {
+/// The largest difference between what any two methods find.
+fn largest_difference<const D: usize>(body: &Formula<D>, seed: u64, least: f64) -> f64 {
+    let mut found = all_options().map(|options| {
+        let mut solver = solver(body, options);
+        (options, solution(&mut solver, options, seed, least))
+    });
+    let (_, first) = found.next().expect("a method");
+    assert!(!first.is_empty());
     let mut worst: f64 = 0.0;
-    for seed in 100..108 {
-        let body = random(cells, seed);
-        let mut found = all_options().map(|options| {
-            let mut solver = solver(&body, options);
-            (options, solution(&mut solver, options, seed))
-        });
-        let (_, first) = found.next().expect("a method");
-        assert!(!first.is_empty());
-        for (options, other) in found {
-            let pairs = first.iter().zip(&other);
-            let apart = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            assert!(apart < 1e-7, "seed {seed}, {options:?}: {apart:e} apart");
-            worst = worst.max(apart);
-        }
+    for (options, other) in found {
+        let pairs = first.iter().zip(&other);
+        let apart = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(apart < 1e-7, "seed {seed}, {options:?}: {apart:e} apart");
+        worst = worst.max(apart);
     }
+    worst
+}
+
+fn all_methods_agree_on_random_bodies<const D: usize>(cells: [usize; D]) {
+    let differences = (100..108).map(|seed| largest_difference(&random(cells, seed), seed, 0.01));
+    let worst = differences.fold(0.0, f64::max);
     at_most(
         &format!("{D}D random bodies, all methods, largest difference"),
         worst,
@@ -191,6 +197,56 @@ fn all_methods_agree_on_random_bodies_2d() {
 #[test]
 fn all_methods_agree_on_random_bodies_3d() {
     all_methods_agree_on_random_bodies([12, 9, 11]);
+}
+
+/// Bodies with edges and corners of every kind: a block, one with a hole, steps, a chequered pattern
+/// of two by two cells that hang together by their edges.
+fn edged<const D: usize>(n: i32, stiffness: f64) -> [Formula<D>; 4] {
+    let inside = move |cell: [i32; D]| cell.iter().all(|&i| (2..n - 2).contains(&i));
+    let shapes: [Box<dyn Fn([i32; D]) -> bool + Sync>; 4] = [
+        Box::new(inside),
+        Box::new(move |cell| inside(cell) && !cell.iter().all(|&i| (4..n - 4).contains(&i))),
+        Box::new(move |cell| inside(cell) && cell.iter().sum::<i32>() < n + 2),
+        Box::new(move |cell| inside(cell) && (cell[0] / 2 + cell[1] / 2) % 2 == 0),
+    ];
+    shapes.map(|is_full| {
+        let mut body = Formula::full([n as usize; D], stiffness);
+        let fill = move |cell| match is_full(cell) {
+            true => Fill::Full,
+            false => Fill::Empty,
+        };
+        body.fill = Box::new(fill);
+        body
+    })
+}
+
+/// Along sharp edges there are faces without mass in a single sample. They are no unknowns: the
+/// matrix is definite, and all methods agree everywhere.
+fn edges_leave_nothing_undetermined<const D: usize>(n: i32) {
+    let mut worst: f64 = 0.0;
+    for (k, body) in edged::<D>(n, 100.0).iter().enumerate() {
+        let (a, _, _) = solver(body, ViscousOptions::default())
+            .system()
+            .expect("a system");
+        let least = shift_to_definite(&a, &vec![0.01; a.rows()]);
+        assert_eq!(least, 1e-13, "shape {k}: an eigenvalue below 0.01");
+        worst = worst.max(largest_difference(body, 7 + k as u64, 0.0));
+    }
+    at_most(
+        &format!("{D}D bodies with edges, all methods, largest difference anywhere"),
+        worst,
+        1e-8,
+    );
+}
+
+#[test]
+fn edges_leave_nothing_undetermined_2d() {
+    edges_leave_nothing_undetermined::<2>(16);
+}
+
+#[test]
+fn edges_leave_nothing_undetermined_3d() {
+    edges_leave_nothing_undetermined::<3>(10);
 }
 
 /// A pool whose surface has just entered another layer of cells: faces with next to no mass, and
@@ -228,8 +284,7 @@ const SMOOTHERS: [Smoother; 4] = [
 ];
 
 /// Faces without mass, and faces with next to none, cost nothing much: a pool does not notice them.
-/// A ball whose whole skin is made of nothing else is another matter, and takes a few times the
-/// iterations.
+/// A ball whose whole skin is made of nothing else takes up to twice the iterations.
 #[allow(clippy::print_stdout)]
 fn slivers_do_not_spoil_convergence<const D: usize>(n: usize) {
     let iterations = |body: &Formula<D>, smoother: Smoother| {
@@ -264,7 +319,7 @@ fn slivers_do_not_spoil_convergence<const D: usize>(n: usize) {
     }
     let [pool, skin] = worst;
     at_most(&format!("{D}D pool with slivers"), pool, 1.5);
-    at_most(&format!("{D}D ball with a skin of slivers"), skin, 4.0);
+    at_most(&format!("{D}D ball with a skin of slivers"), skin, 2.0);
 }
 
 #[test]
