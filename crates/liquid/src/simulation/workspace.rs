@@ -224,7 +224,7 @@ impl<const D: usize> Workspace<D> {
                 None => Thickness::OfParticles(bins, &state.particles),
             },
         };
-        let solved = diffusion.diffuse(&domain, material, &state.separated, u, dt);
+        let solved = diffusion.diffuse(&domain, material, &state.separated, known, u, dt);
         combine(u, runs, forced, |u, taken| u + taken);
         let reason = match solved {
             Ok(report) if report.converged() || report.residual <= WORST_RESIDUAL => {

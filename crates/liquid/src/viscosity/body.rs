@@ -1,6 +1,6 @@
 //! The liquid as the viscous solver sees it.
 
-use plash_grid::{Axis, Cell, CellField, Face, Grid, Side};
+use plash_grid::{Axis, Cell, CellField, Face, FaceField, Grid, Side};
 use plash_solve::staggered::{Body, Fill};
 
 use super::cells::CellViscosity;
@@ -33,6 +33,8 @@ pub(super) struct LiquidBody<'a, const D: usize> {
     pub(super) stiffness: Stiffness<'a, D>,
     /// 1 at cells that have let go of their wall.
     pub(super) separated: &'a CellField<u8, D>,
+    /// 1 at faces whose velocity matters, be there liquid or not.
+    pub(super) known: &'a FaceField<u8, D>,
 }
 
 impl<const D: usize> LiquidBody<'_, D> {

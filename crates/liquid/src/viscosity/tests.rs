@@ -17,6 +17,16 @@ struct Sample<const D: usize> {
     solids: Solids<D>,
     phi: CellField<f64, D>,
     separated: CellField<u8, D>,
+    known: FaceField<u8, D>,
+}
+
+/// Every face matters.
+fn everywhere<const D: usize>(grid: &Grid<D>) -> FaceField<u8, D> {
+    let mut known = FaceField::new(grid);
+    for axis in axes::<D>() {
+        known.along_mut(axis).as_mut_slice().fill(1);
+    }
+    known
 }
 
 impl<const D: usize> Sample<D> {
@@ -36,6 +46,7 @@ impl<const D: usize> Sample<D> {
             solids,
             phi: field,
             separated: CellField::new(&grid),
+            known: everywhere(&grid),
             grid,
         }
     }
@@ -54,6 +65,7 @@ impl<const D: usize> Sample<D> {
             domain: &self.domain(),
             stiffness: Stiffness::Uniform(1.0),
             separated: &self.separated,
+            known: &self.known,
         })
     }
 
@@ -90,7 +102,8 @@ impl<const D: usize> Sample<D> {
             density: 1.0,
             viscosity: Thickness::Uniform(nu),
         };
-        let report = diffusion.diffuse(&self.domain(), material, &self.separated, u, 1.0);
+        let (domain, separated, known) = (self.domain(), &self.separated, &self.known);
+        let report = diffusion.diffuse(&domain, material, separated, known, u, 1.0);
         assert_eq!(report.unwrap().status, "converged");
     }
 }
@@ -240,6 +253,40 @@ fn liquid_sticks_to_what_holds_it_3d() {
     liquid_sticks_to_what_holds_it::<3>(10);
 }
 
+/// A lump on a plate that slides goes with it, if it is thick enough.
+fn a_plate_carries_what_sticks_to_it<const D: usize>(n: usize) {
+    let mut normal = [0.0; D];
+    normal[1] = 1.0;
+    let plate = Shape::Plane {
+        point: [0.37; D],
+        normal,
+    };
+    let mut sample = Sample::<D>::new(n, Some(plate), |x| ball(x, 0.3));
+    let sliding = sample.at_faces(|_| std::array::from_fn(|a| f64::from(u8::from(a == 0))));
+    *sample.solids.velocity_mut() = sliding;
+    let mut u = FaceField::new(&sample.grid);
+    sample.diffuse(1e4, &mut u);
+    let mut count = 0;
+    for face in sample.grid.faces(Axis::X) {
+        let x = face.position(&sample.grid);
+        if ball(x, 0.3) < 0.0 && x[1] > 0.37 {
+            assert!((u[face] - 1.0).abs() < 1e-3, "{face:?}: {}", u[face]);
+            count += 1;
+        }
+    }
+    assert!(count > 30, "{count} faces");
+}
+
+#[test]
+fn a_plate_carries_what_sticks_to_it_2d() {
+    a_plate_carries_what_sticks_to_it::<2>(24);
+}
+
+#[test]
+fn a_plate_carries_what_sticks_to_it_3d() {
+    a_plate_carries_what_sticks_to_it::<3>(16);
+}
+
 /// A plane wall that lies between faces holds those behind it that are open in part, too.
 #[test]
 fn faces_that_are_open_in_part_are_slowed_down_with_the_rest() {
@@ -303,8 +350,9 @@ fn whirl(config: ViscosityConfig, viscosity: f64) -> crate::report::ViscosityRep
         density: 1.0,
         viscosity: Thickness::Uniform(viscosity),
     };
+    let (domain, separated, known) = (sample.domain(), &sample.separated, &sample.known);
     let report = Diffusion::new(config)
-        .diffuse(&sample.domain(), material, &sample.separated, &mut u, 1.0)
+        .diffuse(&domain, material, separated, known, &mut u, 1.0)
         .unwrap();
     assert!(u != before && report.unknowns > 500);
     report

@@ -19,6 +19,7 @@ mod poisson;
 mod separation;
 mod sloshing;
 mod sources;
+mod thick;
 mod throw;
 mod torricelli;
 mod transfers;
