@@ -16,6 +16,7 @@
 mod body;
 mod cells;
 mod fractions;
+mod problem;
 #[cfg(test)]
 mod tests;
 
@@ -29,8 +30,10 @@ use self::cells::CellViscosity;
 use crate::bins::Bins;
 use crate::particles::Particles;
 use crate::pressure::Domain;
-use crate::report::ViscosityReport;
+use crate::report::{Observer, ViscosityReport};
 use crate::setup::ViscosityConfig;
+
+pub use self::problem::{BodyProblem, FaceSystem, ViscosityProblem, ViscosityTask};
 
 /// The method that a failed one is followed by.
 const SAFE: ViscousMethod = ViscousMethod::PcgIc;
@@ -72,7 +75,8 @@ impl<const D: usize> Diffusion<D> {
     }
 
     /// Lets viscosity act on `u` for `dt` seconds. `u` must be known a cell beyond the surface;
-    /// `separated` is 1 at cells that have let go of their wall. An error leaves `u` alone.
+    /// `separated` is 1 at cells that have let go of their wall. The observer is shown the problem
+    /// before it is solved. An error leaves `u` alone.
     pub fn diffuse(
         &mut self,
         domain: &Domain<'_, D>,
@@ -80,27 +84,22 @@ impl<const D: usize> Diffusion<D> {
         separated: &CellField<u8, D>,
         u: &mut FaceField<f64, D>,
         dt: f64,
+        observer: &mut dyn Observer,
     ) -> Result<ViscosityReport, SolveError> {
         let Diffusion {
             config,
             solver: first,
             cells,
         } = self;
-        let dx = domain.grid.dx();
-        let scale = dt / (material.density * dx * dx);
-        let stiffness = match material.viscosity {
-            Thickness::Uniform(viscosity) => Stiffness::Uniform(scale * viscosity),
-            Thickness::OfParticles(bins, particles) => {
-                let viscosity = cells.get_or_insert_with(|| CellViscosity::new(domain.grid));
-                viscosity.update(domain.grid, domain.runs, bins, particles);
-                Stiffness::Varied { viscosity, scale }
-            }
-        };
         let body = LiquidBody {
             domain,
-            stiffness,
+            stiffness: stiffness(domain, material, cells, dt),
             separated,
         };
+        observer.viscosity(&BodyProblem {
+            body: &body,
+            load: |solver: &mut ViscousSolver<D>| load(solver, &body, u),
+        });
         let solved = attempt(first, &body, config, u);
         let good = solved.as_ref().is_ok_and(Outcome::converged);
         if good || config.method == SAFE {
@@ -133,6 +132,39 @@ fn solver<const D: usize>(method: ViscousMethod, smoother: Smoother) -> ViscousS
     ViscousSolver::new(ViscousOptions { method, smoother })
 }
 
+/// The stiffness of the liquid; `cells` keeps it where it varies.
+fn stiffness<'a, const D: usize>(
+    domain: &Domain<'_, D>,
+    material: Material<'_, D>,
+    cells: &'a mut Option<CellViscosity<D>>,
+    dt: f64,
+) -> Stiffness<'a, D> {
+    let dx = domain.grid.dx();
+    let scale = dt / (material.density * dx * dx);
+    match material.viscosity {
+        Thickness::Uniform(viscosity) => Stiffness::Uniform(scale * viscosity),
+        Thickness::OfParticles(bins, particles) => {
+            let viscosity = cells.get_or_insert_with(|| CellViscosity::new(domain.grid));
+            viscosity.update(domain.grid, domain.runs, bins, particles);
+            Stiffness::Varied { viscosity, scale }
+        }
+    }
+}
+
+/// Gives a solver the velocities: those of walls at faces that are held.
+fn load<const D: usize>(
+    solver: &mut ViscousSolver<D>,
+    body: &LiquidBody<'_, D>,
+    u: &FaceField<f64, D>,
+) {
+    let layout = *body.domain.grid.layout();
+    let walls = body.domain.solids.velocity();
+    solver.load(|axis, face| {
+        let field = if body.is_held(axis, face) { walls } else { u };
+        field.slice(axis)[layout.index(face)]
+    });
+}
+
 /// One try by one solver.
 fn attempt<const D: usize>(
     solver: &mut ViscousSolver<D>,
@@ -140,13 +172,8 @@ fn attempt<const D: usize>(
     config: &ViscosityConfig,
     u: &FaceField<f64, D>,
 ) -> Result<Outcome, SolveError> {
-    let layout = *body.domain.grid.layout();
-    let walls = body.domain.solids.velocity();
     solver.assemble(body);
-    solver.load(|axis, face| {
-        let field = if body.is_held(axis, face) { walls } else { u };
-        field.slice(axis)[layout.index(face)]
-    });
+    load(solver, body, u);
     solver.solve(&Tolerance {
         relative: config.tolerance,
         max_iterations: config.max_iterations,

@@ -8,7 +8,7 @@ use crate::diagnostics::Motion;
 use crate::extrapolate::{self, Layers, WallConstraint};
 use crate::occupancy::Occupancy;
 use crate::pressure::{Contact, Domain, Projection};
-use crate::report::{SolveReport, Stage, StepError, ViscosityReport};
+use crate::report::{Observer, SolveReport, Stage, StepError, ViscosityReport};
 use crate::setup::Setup;
 use crate::solids::Solids;
 use crate::state::State;
@@ -195,6 +195,7 @@ impl<const D: usize> Workspace<D> {
         solids: &Solids<D>,
         state: &State<D>,
         dt: f64,
+        observer: &mut dyn Observer,
     ) -> Result<Option<ViscosityReport>, StepError> {
         let Self {
             runs,
@@ -217,14 +218,8 @@ impl<const D: usize> Workspace<D> {
             solids,
             phi,
         };
-        let material = Material {
-            density: setup.density,
-            viscosity: match setup.uniform_viscosity() {
-                Some(viscosity) => Thickness::Uniform(viscosity),
-                None => Thickness::OfParticles(bins, &state.particles),
-            },
-        };
-        let solved = diffusion.diffuse(&domain, material, &state.separated, u, dt);
+        let material = material(setup, bins, state);
+        let solved = diffusion.diffuse(&domain, material, &state.separated, u, dt, observer);
         combine(u, runs, forced, |u, taken| u + taken);
         let reason = match solved {
             Ok(report) if report.converged() || report.residual <= WORST_RESIDUAL => {
@@ -326,6 +321,21 @@ impl<const D: usize> Workspace<D> {
             }
         }
         Ok(())
+    }
+}
+
+/// What the liquid is made of.
+fn material<'a, const D: usize>(
+    setup: &Setup<D>,
+    bins: &'a Bins<D>,
+    state: &'a State<D>,
+) -> Material<'a, D> {
+    Material {
+        density: setup.density,
+        viscosity: match setup.uniform_viscosity() {
+            Some(viscosity) => Thickness::Uniform(viscosity),
+            None => Thickness::OfParticles(bins, &state.particles),
+        },
     }
 }
 

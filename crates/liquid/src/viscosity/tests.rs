@@ -1,11 +1,14 @@
 //! The liquid as the solver sees it, and what viscosity does to it.
 
+mod watched;
+
 use plash_grid::{Axis, Cell, CellField, FaceField, Grid, Runs, axes};
 use plash_solve::staggered::{Body, Fill, ViscousMethod};
 
 use super::body::{LiquidBody, Stiffness};
 use super::{Diffusion, Material, Thickness};
 use crate::pressure::Domain;
+use crate::report::Observer;
 use crate::setup::{Setup, Solid, ViscosityConfig};
 use crate::shape::Shape;
 use crate::solids::Solids;
@@ -81,6 +84,10 @@ impl<const D: usize> Sample<D> {
 
     /// Lets a viscosity of `nu` act on `u` for a second, solved well.
     fn diffuse(&self, nu: f64, u: &mut FaceField<f64, D>) {
+        self.diffuse_watched(nu, u, &mut ());
+    }
+
+    fn diffuse_watched(&self, nu: f64, u: &mut FaceField<f64, D>, observer: &mut dyn Observer) {
         let mut diffusion = Diffusion::new(ViscosityConfig {
             tolerance: 1e-9,
             max_iterations: 10_000,
@@ -90,7 +97,8 @@ impl<const D: usize> Sample<D> {
             density: 1.0,
             viscosity: Thickness::Uniform(nu),
         };
-        let report = diffusion.diffuse(&self.domain(), material, &self.separated, u, 1.0);
+        let (domain, separated) = (self.domain(), &self.separated);
+        let report = diffusion.diffuse(&domain, material, separated, u, 1.0, observer);
         assert_eq!(report.unwrap().status, "converged");
     }
 }
@@ -304,7 +312,14 @@ fn whirl(config: ViscosityConfig, viscosity: f64) -> crate::report::ViscosityRep
         viscosity: Thickness::Uniform(viscosity),
     };
     let report = Diffusion::new(config)
-        .diffuse(&sample.domain(), material, &sample.separated, &mut u, 1.0)
+        .diffuse(
+            &sample.domain(),
+            material,
+            &sample.separated,
+            &mut u,
+            1.0,
+            &mut (),
+        )
         .unwrap();
     assert!(u != before && report.unknowns > 500);
     report
