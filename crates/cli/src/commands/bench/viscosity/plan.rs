@@ -1,4 +1,4 @@
-//! From arguments to what is run.
+//! From arguments to what is run of the paper's test.
 
 use plash_scene::memory::total_ram;
 use plash_solve::Tolerance;
@@ -6,7 +6,7 @@ use plash_solve::Tolerance;
 use super::need::{Need, fits};
 use super::published::Published;
 use crate::args::BenchViscosity;
-use crate::commands::bench::no_twins;
+use crate::commands::bench::{chosen, no_twins};
 use crate::failure::{Failure, Outcome};
 use crate::viscous::Choice;
 
@@ -34,6 +34,9 @@ pub enum Case {
 }
 
 impl Case {
+    /// Both.
+    const ALL: [Case; 2] = [Case::Sine2d, Case::Sine3d];
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -43,12 +46,19 @@ impl Case {
     }
 
     fn parse(name: &str) -> Outcome<Case> {
-        let cases = [Case::Sine2d, Case::Sine3d];
-        let found = cases.into_iter().find(|case| case.name() == name);
+        let found = Case::ALL.into_iter().find(|case| case.name() == name);
         found.ok_or_else(|| {
             Failure::bad_input(format!("--case {name}: no case of viscosity"))
                 .help("the cases are sine2d and sine3d")
         })
+    }
+
+    /// 2 or 3.
+    pub fn dimensions(self) -> usize {
+        match self {
+            Case::Sine2d => 2,
+            Case::Sine3d => 3,
+        }
     }
 
     fn default_size(self) -> u64 {
@@ -112,7 +122,7 @@ impl Plan {
         };
         let choices = choices(args, table)?;
         let ram = total_ram();
-        let ram = ram.filter(|_| !args.force);
+        let ram = ram.filter(|_| !args.common.force);
         let need = Need::new(&choices, args.dump.is_some());
         let (sizes, left_out) = match (args.sizes.as_slice(), table) {
             ([], Some(table)) => fitting(table, need, ram),
@@ -130,12 +140,8 @@ impl Plan {
             case,
             sizes,
             choices,
-            contrast: args.contrast,
-            tolerance: Tolerance {
-                relative: args.tol,
-                absolute: 0.0,
-                max_iterations: args.max_iterations,
-            },
+            contrast: args.contrast.unwrap_or(1.0),
+            tolerance: args.common.tolerance(),
             table,
             left_out,
         })
@@ -151,22 +157,14 @@ impl Plan {
     }
 }
 
+/// The methods that are named, or those of the table, or the usual ones.
 fn choices(args: &BenchViscosity, table: Option<&Published>) -> Outcome<Vec<Choice>> {
     let names: Vec<&str> = match (args.methods.as_slice(), table) {
         ([], Some(table)) => table.methods().collect(),
         ([], None) => DEFAULT_METHODS.to_vec(),
         (names, _) => names.iter().map(|name| name.trim()).collect(),
     };
-    let mut choices = Vec::new();
-    for name in names {
-        let choice = Choice::parse(name)
-            .map_err(|why| Failure::bad_input(format!("--methods {name}: {why}")))?;
-        if choices.contains(&choice) {
-            return Err(Failure::bad_input(format!("--methods names {name} twice")));
-        }
-        choices.push(choice);
-    }
-    Ok(choices)
+    chosen(&names, Choice::parse)
 }
 
 /// The sizes of a table that fit into memory, and those that do not.
@@ -197,13 +195,17 @@ mod tests {
     use crate::args::{Bench, Cli, Command};
     use clap::Parser;
 
-    fn plan(line: &str) -> Outcome<Plan> {
+    fn arguments(line: &str) -> BenchViscosity {
         let words = ["plash", "bench", "viscosity"].into_iter();
         let cli = Cli::try_parse_from(words.chain(line.split_whitespace())).expect("arguments");
         match cli.command {
-            Command::Bench(Bench::Viscosity(args)) => Plan::new(&args),
+            Command::Bench(Bench::Viscosity(args)) => args,
             other => panic!("{other:?}"),
         }
+    }
+
+    fn plan(line: &str) -> Outcome<Plan> {
+        Plan::new(&arguments(line))
     }
 
     #[test]
@@ -239,7 +241,6 @@ mod tests {
     #[test]
     fn cases_sizes_and_methods_that_are_not_there_are_refused() {
         let refused = |line: &str| plan(line).err().expect(line).message;
-        assert!(refused("--case honey").contains("honey"));
         assert!(refused("--size 0").contains("--size 0"));
         assert!(refused("--size 2000 --force").contains("2000"));
         assert!(refused("--methods gmres").contains("gauss-seidel"));
