@@ -13,7 +13,8 @@ pub enum Bench {
     /// Run a scene once, hand every pressure system to every method, and print what each took
     #[command(after_help = EXIT_CODES)]
     Pressure(BenchPressure),
-    /// Solve the paper's test of viscosity by every method, and print what each took
+    /// Solve the viscosity systems of a scene, or a paper's test, by every method, and print what
+    /// each took
     #[command(after_help = EXIT_CODES)]
     Viscosity(BenchViscosity),
 }
@@ -55,7 +56,8 @@ pub struct BenchPressure {
 /// Arguments of `plash bench viscosity`.
 #[derive(Debug, Args)]
 pub struct BenchViscosity {
-    /// The case of Aanjaneya et al. (2019): sine2d or sine3d
+    /// The test of Aanjaneya et al. (2019), sine2d or sine3d, or a scene with viscous liquid: a
+    /// name from the gallery, such as honey, or a file
     #[arg(
         long,
         value_name = "CASE",
@@ -63,7 +65,8 @@ pub struct BenchViscosity {
         conflicts_with = "table"
     )]
     pub case: String,
-    /// Cells along each side; several with commas [default: 64 in 3D, 256 in 2D; the table's]
+    /// Cells along the longest side; several with commas [default: the scene's; 64 for sine3d,
+    /// 256 for sine2d; the table's]
     #[arg(long = "size", value_name = "N,..", value_delimiter = ',')]
     pub sizes: Vec<u64>,
     /// Methods to compare, with commas: mgpcg by its smoother (chebyshev, which mgpcg stands for,
@@ -71,15 +74,22 @@ pub struct BenchViscosity {
     /// jacobi-naive; the table's]
     #[arg(long, value_name = "METHOD,..", value_delimiter = ',')]
     pub methods: Vec<String>,
-    /// The largest viscosity over the smallest; above 1 it varies smoothly
+    #[command(flatten)]
+    pub period: Period,
+    /// For sine2d and sine3d, the largest viscosity over the smallest; above 1 it varies smoothly
     /// in space [default: 1]
     #[arg(long, value_name = "C", value_parser = parse_contrast, conflicts_with = "table")]
     pub contrast: Option<f64>,
     /// Reproduce this table of the paper: 1 in 2D, 2 in 3D
-    #[arg(long, value_name = "TABLE", value_parser = clap::value_parser!(u8).range(1..=2))]
+    #[arg(
+        long,
+        value_name = "TABLE",
+        value_parser = clap::value_parser!(u8).range(1..=2),
+        conflicts_with_all = ["frames", "frame", "steps"]
+    )]
     pub table: Option<u8>,
-    /// Save every system into this folder, as CASE-SIZE.npz, or CASE-SIZE-cC.npz with a
-    /// contrast of C
+    /// Save every system into this folder: of a scene as CASE-SIZE-fFFFF-sSS.npz, of the test as
+    /// CASE-SIZE.npz, or CASE-SIZE-cC.npz with a contrast of C
     #[arg(long, value_name = "DIR")]
     pub dump: Option<PathBuf>,
     #[command(flatten)]

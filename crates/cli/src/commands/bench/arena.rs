@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use plash_liquid::{Observer, Stage, StepReport};
+use plash_liquid::{Observer, Stage, StepReport, ViscosityProblem};
 use plash_scene::Scene;
 use plash_scene::run::{AnySimulation, Steps};
 use plash_solve::Problem;
@@ -80,7 +80,16 @@ pub struct Moment {
 /// The methods that solve the systems of one kind.
 pub trait Entrants {
     /// A pressure system.
-    fn pressure(&mut self, at: Moment, problem: &Problem<'_>) -> Outcome;
+    fn pressure(&mut self, at: Moment, problem: &Problem<'_>) -> Outcome {
+        let _ = (at, problem);
+        Ok(())
+    }
+
+    /// A viscosity system.
+    fn viscosity(&mut self, at: Moment, problem: &dyn ViscosityProblem) -> Outcome {
+        let _ = (at, problem);
+        Ok(())
+    }
 
     /// Counts the system of a step.
     fn count(&self, report: &StepReport, systems: &mut Census);
@@ -238,6 +247,13 @@ impl Observer for Arena<'_> {
     fn pressure(&mut self, problem: &Problem<'_>) {
         if self.is_wanted() {
             let met = self.entrants.pressure(self.at, problem);
+            self.keep(met);
+        }
+    }
+
+    fn viscosity(&mut self, problem: &dyn ViscosityProblem) {
+        if self.is_wanted() {
+            let met = self.entrants.viscosity(self.at, problem);
             self.keep(met);
         }
     }

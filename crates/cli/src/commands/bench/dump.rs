@@ -40,6 +40,11 @@ impl Dump {
         save(&stored, &self.path(at))
     }
 
+    /// Saves a viscosity system.
+    pub fn viscosity(&self, at: Moment, problem: &dyn ViscosityProblem) -> Outcome {
+        viscosity(problem, &self.lattice, &self.path(at))
+    }
+
     fn path(&self, Moment { frame, substep }: Moment) -> PathBuf {
         format!("{}-f{frame:04}-s{substep:02}.npz", self.stem.display()).into()
     }

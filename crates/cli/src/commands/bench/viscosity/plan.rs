@@ -5,7 +5,7 @@ use plash_solve::Tolerance;
 
 use super::need::{Need, fits};
 use super::published::Published;
-use crate::args::BenchViscosity;
+use crate::args::{BenchViscosity, Period};
 use crate::commands::bench::{chosen, no_twins};
 use crate::failure::{Failure, Outcome};
 use crate::viscous::Choice;
@@ -35,7 +35,7 @@ pub enum Case {
 
 impl Case {
     /// Both.
-    const ALL: [Case; 2] = [Case::Sine2d, Case::Sine3d];
+    pub const ALL: [Case; 2] = [Case::Sine2d, Case::Sine3d];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -45,12 +45,9 @@ impl Case {
         }
     }
 
-    fn parse(name: &str) -> Outcome<Case> {
-        let found = Case::ALL.into_iter().find(|case| case.name() == name);
-        found.ok_or_else(|| {
-            Failure::bad_input(format!("--case {name}: no case of viscosity"))
-                .help("the cases are sine2d and sine3d")
-        })
+    /// The case of a name; any other names a scene.
+    pub fn named(name: &str) -> Option<Case> {
+        Case::ALL.into_iter().find(|case| case.name() == name)
     }
 
     /// 2 or 3.
@@ -116,10 +113,9 @@ impl Plan {
     /// Completes the arguments by those of the table, or by defaults.
     pub fn new(args: &BenchViscosity) -> Outcome<Plan> {
         let table = args.table.and_then(Published::find);
-        let case = match table {
-            Some(table) => table.case,
-            None => Case::parse(&args.case)?,
-        };
+        let case = table.map(|table| table.case);
+        let case = case.or(Case::named(&args.case)).unwrap_or(Case::Sine3d);
+        check_period(case, args.period)?;
         let choices = choices(args, table)?;
         let ram = total_ram();
         let ram = ram.filter(|_| !args.common.force);
@@ -158,13 +154,34 @@ impl Plan {
 }
 
 /// The methods that are named, or those of the table, or the usual ones.
-fn choices(args: &BenchViscosity, table: Option<&Published>) -> Outcome<Vec<Choice>> {
+pub fn choices(args: &BenchViscosity, table: Option<&Published>) -> Outcome<Vec<Choice>> {
     let names: Vec<&str> = match (args.methods.as_slice(), table) {
         ([], Some(table)) => table.methods().collect(),
         ([], None) => DEFAULT_METHODS.to_vec(),
         (names, _) => names.iter().map(|name| name.trim()).collect(),
     };
     chosen(&names, Choice::parse)
+}
+
+/// The test is no simulation.
+fn check_period(case: Case, period: Period) -> Outcome {
+    let Period {
+        frames,
+        frame,
+        steps,
+    } = period;
+    let options = [("frames", frames), ("frame", frame), ("steps", steps)];
+    let mut named = options.into_iter().filter_map(|(name, n)| Some((name, n?)));
+    match named.next() {
+        None => Ok(()),
+        Some((name, number)) => Err(Failure::bad_input(format!(
+            "--{name} {number}: {} is one system, not a simulation",
+            case.name()
+        ))
+        .help(format!(
+            "leave --{name} out, or name a scene with viscous liquid, such as --case honey"
+        ))),
+    }
 }
 
 /// The sizes of a table that fit into memory, and those that do not.
@@ -190,12 +207,13 @@ fn check_size(case: Case, size: u64) -> Outcome {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use crate::args::{Bench, Cli, Command};
     use clap::Parser;
 
-    fn arguments(line: &str) -> BenchViscosity {
+    /// The arguments that follow `plash bench viscosity`.
+    pub fn arguments(line: &str) -> BenchViscosity {
         let words = ["plash", "bench", "viscosity"].into_iter();
         let cli = Cli::try_parse_from(words.chain(line.split_whitespace())).expect("arguments");
         match cli.command {
@@ -248,5 +266,14 @@ mod tests {
         assert!(refused("--methods mgpcg,chebyshev").contains("twice"));
         assert!(refused("--methods chebychev").contains("did you mean"));
         assert!(refused("--size 16,16").contains("names 16 twice"));
+    }
+
+    #[test]
+    fn the_test_has_no_frames() {
+        for line in ["--frames 3", "--frame 2", "--case sine2d --steps 1"] {
+            let refused = plan(line).err().expect(line);
+            assert!(refused.message.contains("one system"), "{refused}");
+            assert!(refused.help.expect("advice").contains("--case honey"));
+        }
     }
 }

@@ -7,7 +7,9 @@ use super::plan::{LeftOut, Plan};
 use super::published::{Column as PublishedColumn, Figures, Published};
 use crate::commands::bench::course::Course;
 use crate::commands::bench::row::{Detail, Row};
-use crate::commands::bench::text::{Column, MEMORY, METHOD, SETUP, SOLVE, aligned, figure, table};
+use crate::commands::bench::text::{
+    CONVERGED, Column, ITERATIONS, MEMORY, METHOD, SETUP, SOLVE, aligned, figure, table,
+};
 use crate::console::count;
 
 const SIZE: Column = Column {
@@ -58,6 +60,11 @@ const SINE_COLUMNS: [Column; 10] = [
     MEMORY,
     RESIDUAL,
     STATUS,
+];
+
+/// What is told of each method on the systems of a scene.
+pub const SCENE_COLUMNS: [Column; 8] = [
+    METHOD, LEVELS, ITERATIONS, SETUP, SOLVE, CONVERGED, RESIDUAL, MEMORY,
 ];
 
 fn of_detail(row: &Row, cell: impl Fn(&Detail) -> String) -> String {
