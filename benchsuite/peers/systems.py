@@ -59,8 +59,9 @@ class System:
 
     def without_pockets(self):
         """The system without the bodies of liquid that touch no air, and how many unknowns
-        that leaves out: there the matrix is singular, which the peers do not expect. Velocities
-        have mass everywhere."""
+        that leaves out: there the matrix is singular, which the peers do not expect.
+        Viscosity systems are left as they are: what is singular in them has no right-hand side,
+        and conjugate gradients do not mind."""
         if self.kind == "viscosity":
             return self, 0
         count, label = connected_components(self.matrix, directed=False)
@@ -84,6 +85,16 @@ class System:
         # A solution that is no number must not pass for a small one.
         worst = np.abs(y).max() / np.abs(self.rhs).max()
         return float(worst) if np.isfinite(worst) else float("inf")
+
+    def difference(self, x, y):
+        """How far two solutions differ, relative to the second. Faces without mass that share one
+        sample of strain, as at the edges of a liquid, slide past each other at no cost: nothing
+        tells their velocities, and solutions that are alike but for those have the same energy."""
+        worst = np.abs(x - y).max() / np.abs(y).max()
+        if self.kind == "viscosity":
+            energy = lambda v: np.sqrt(max(v @ (self.matrix @ v), 0.0))
+            worst = min(worst, energy(x - y) / energy(y))
+        return float(worst)
 
     def separated(self, x):
         """How many wall unknowns have let go."""

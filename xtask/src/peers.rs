@@ -21,10 +21,65 @@ const NEEDED: &[Package] = &[
     Package::Debian("g++"),
 ];
 
+/// What systems are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Pressure,
+    Viscosity,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Pressure => "pressure",
+            Kind::Viscosity => "viscosity",
+        }
+    }
+
+    /// A fast method.
+    fn method(self) -> &'static str {
+        match self {
+            Kind::Pressure => "auto",
+            Kind::Viscosity => "chebyshev",
+        }
+    }
+}
+
+/// A scene, or the test of viscosity, and which of its systems are meant.
+#[derive(Debug, PartialEq, Eq)]
+struct Case {
+    name: String,
+    kind: Kind,
+}
+
+impl Case {
+    fn new(name: &str, kind: Kind) -> Case {
+        Case {
+            name: name.to_owned(),
+            kind,
+        }
+    }
+
+    /// A case by its name alone: the tests of viscosity have no pressure.
+    fn usual(name: &str) -> Case {
+        let kind = if is_test(name) {
+            Kind::Viscosity
+        } else {
+            Kind::Pressure
+        };
+        Case::new(name, kind)
+    }
+}
+
+/// Whether a case is one system and no simulation.
+fn is_test(name: &str) -> bool {
+    matches!(name, "sine2d" | "sine3d")
+}
+
 /// What is asked for.
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
-    cases: Vec<String>,
+    cases: Vec<Case>,
     sizes: Vec<String>,
     frame: String,
     problems: Option<PathBuf>,
@@ -32,8 +87,8 @@ struct Options {
     output: Option<PathBuf>,
 }
 
-/// `cargo xtask peers [--size N]... [--case C]... [--frame K] [--problems DIR] [--ball N]...
-/// [--output DIR]`.
+/// `cargo xtask peers [--size N]... [--case C]... [--viscosity SCENE]... [--frame K]
+/// [--problems DIR] [--ball N]... [--output DIR]`.
 pub fn run(args: &[String]) -> Result<(), String> {
     let options = parse(args)?;
     packages::ensure_packages(NEEDED)?;
@@ -85,7 +140,8 @@ fn parse(args: &[String]) -> Result<Options, String> {
     while let Some(name) = args.next() {
         let value = args.next().ok_or_else(|| format!("{name} wants a value"))?;
         match name.as_str() {
-            "--case" => options.cases.push(value.clone()),
+            "--case" => options.cases.push(Case::usual(value)),
+            "--viscosity" => options.cases.push(Case::new(value, Kind::Viscosity)),
             "--size" => options.sizes.push(number(name, value)?),
             "--frame" => options.frame = number(name, value)?,
             "--ball" => options.balls.push(number(name, value)?),
@@ -93,8 +149,8 @@ fn parse(args: &[String]) -> Result<Options, String> {
             "--output" => options.output = Some(value.into()),
             _ => {
                 return Err(format!(
-                    "peers has no option {name}; it takes --size N, --case C, --frame K, \
-                     --problems DIR, --ball N and --output DIR"
+                    "peers has no option {name}; it takes --size N, --case C, \
+                     --viscosity SCENE, --frame K, --problems DIR, --ball N and --output DIR"
                 ));
             }
         }
@@ -103,7 +159,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
         options.sizes = vec!["64".into(), "128".into()];
     }
     if options.cases.is_empty() {
-        options.cases = vec!["sphere3d".into(), "sine3d".into()];
+        options.cases = ["sphere3d", "sine3d"].map(Case::usual).into();
     }
     Ok(options)
 }
@@ -141,14 +197,15 @@ fn build_eigen(work: &Path) -> Result<PathBuf, String> {
 fn dump(plash: &Path, options: &Options, work: &Path) -> Result<Vec<PathBuf>, String> {
     let mut problems = Vec::new();
     for case in &options.cases {
+        let (name, kind) = (&case.name, case.kind.name());
         for size in &options.sizes {
-            let folder = work.join(format!("{case}-{size}"));
+            let folder = work.join(format!("{name}-{kind}-{size}"));
             // What an earlier run left is of another state of the code.
             let _ = fs::remove_dir_all(&folder);
             let mut bench = Command::new(plash);
             bench.args(bench_arguments(case, &options.frame));
             bench.args(["--size", size, "--dump"]).arg(&folder);
-            succeed(&mut bench, &format!("dumping {case} at {size}"))?;
+            succeed(&mut bench, &format!("dumping {kind} of {name} at {size}"))?;
             problems.extend(stored(&folder)?);
         }
     }
@@ -156,14 +213,11 @@ fn dump(plash: &Path, options: &Options, work: &Path) -> Result<Vec<PathBuf>, St
 }
 
 /// The comparison that meets a case, by a fast method.
-fn bench_arguments<'a>(case: &'a str, frame: &'a str) -> Vec<&'a str> {
-    let kind: [&str; 4] = match case {
-        "sine2d" | "sine3d" => ["bench", "viscosity", "--methods", "chebyshev"],
-        _ => ["bench", "pressure", "--methods", "auto"],
-    };
-    let mut arguments = kind.to_vec();
-    arguments.extend(["--case", case]);
-    if kind[1] == "pressure" {
+fn bench_arguments<'a>(case: &'a Case, frame: &'a str) -> Vec<&'a str> {
+    let kind = case.kind;
+    let mut arguments = vec!["bench", kind.name(), "--methods", kind.method()];
+    arguments.extend(["--case", &case.name]);
+    if !is_test(&case.name) {
         arguments.extend(["--frame", frame]);
     }
     arguments
@@ -210,16 +264,32 @@ mod tests {
         assert_eq!(parsed("--size 32 --size 48").unwrap().sizes, ["32", "48"]);
         assert_eq!(parsed("").unwrap().sizes, ["64", "128"]);
         assert!(parsed("--ball 32").unwrap().sizes.is_empty());
-        assert_eq!(parsed("").unwrap().cases, ["sphere3d", "sine3d"]);
-        assert_eq!(parsed("--case sine2d").unwrap().cases, ["sine2d"]);
     }
 
     #[test]
-    fn cases_of_viscosity_have_no_frames() {
-        let arguments = bench_arguments("sine3d", "3").join(" ");
-        assert!(arguments.starts_with("bench viscosity") && !arguments.contains("--frame"));
-        let arguments = bench_arguments("cuboid3d", "3").join(" ");
-        assert!(arguments.starts_with("bench pressure") && arguments.ends_with("--frame 3"));
+    fn cases_are_of_pressure_unless_viscosity_is_asked_for() {
+        let cases = |line: &str| parsed(line).unwrap().cases;
+        let (pressure, viscosity) = (Kind::Pressure, Kind::Viscosity);
+        let usual = [
+            Case::new("sphere3d", pressure),
+            Case::new("sine3d", viscosity),
+        ];
+        assert_eq!(cases(""), usual);
+        assert_eq!(cases("--case sine2d"), [Case::new("sine2d", viscosity)]);
+        let both = [Case::new("coil", pressure), Case::new("coil", viscosity)];
+        assert_eq!(cases("--case coil --viscosity coil"), both);
+    }
+
+    #[test]
+    fn scenes_have_frames_and_the_tests_of_viscosity_have_none() {
+        let arguments = |case: Case| bench_arguments(&case, "3").join(" ");
+        let test = arguments(Case::usual("sine3d"));
+        assert!(test.starts_with("bench viscosity") && !test.contains("--frame"));
+        let scene = arguments(Case::usual("cuboid3d"));
+        assert!(scene.starts_with("bench pressure") && scene.ends_with("--frame 3"));
+        let thick = arguments(Case::new("cake-topping", Kind::Viscosity));
+        let expected = "bench viscosity --methods chebyshev --case cake-topping --frame 3";
+        assert_eq!(thick, expected);
     }
 
     #[test]

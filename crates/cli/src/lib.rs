@@ -13,6 +13,7 @@ mod meter;
 mod pictures;
 mod pool;
 mod source;
+mod stopwatch;
 mod surfaces;
 mod viscous;
 

@@ -27,6 +27,11 @@ pub enum Source<'a> {
 /// files are scenes: a folder hides nothing of the gallery, and a pipe could be waited for for
 /// ever.
 pub fn find(scene: &str) -> Outcome<Source<'_>> {
+    find_or(scene, &[])
+}
+
+/// The same for a command that takes other words too, which are named where nothing is found.
+pub fn find_or<'a>(scene: &'a str, others: &[&str]) -> Outcome<Source<'a>> {
     let path = Path::new(scene);
     if scene.is_empty() {
         return Err(Failure::bad_input("the scene has an empty name")
@@ -51,16 +56,27 @@ pub fn find(scene: &str) -> Outcome<Source<'_>> {
                 .help("write what comes out of a pipe to a file first"),
         );
     }
-    let failure = Failure::bad_input(format!(
-        "there is no scene {scene}: no file of that name, and the gallery has none either"
-    ));
+    Err(missing(scene, others))
+}
+
+/// Neither a scene nor one of the other words, and what it may have been meant to be.
+fn missing(scene: &str, others: &[&str]) -> Failure {
     let names = file::gallery().iter().map(|entry| entry.name);
-    Err(
-        failure.help(match nearest(scene.trim_end_matches(".toml"), names) {
-            Some(name) => format!("did you mean `{name}`? `plash scenes` lists the gallery"),
-            None => "`plash scenes` lists the gallery, `plash new NAME` writes a scene file".into(),
-        }),
-    )
+    let names = names.chain(others.iter().copied());
+    let meant = nearest(scene.trim_end_matches(".toml"), names);
+    let listing = match meant {
+        Some(_) => "`plash scenes` lists the gallery",
+        None => "`plash scenes` lists the gallery, `plash new NAME` writes a scene file",
+    };
+    let meant = meant.map(|name| format!("did you mean `{name}`? "));
+    let besides = match others {
+        [] => String::new(),
+        others => format!("besides scenes there are {}; ", others.join(" and ")),
+    };
+    Failure::bad_input(format!(
+        "there is no scene {scene}: no file of that name, and the gallery has none either"
+    ))
+    .help(format!("{}{besides}{listing}", meant.unwrap_or_default()))
 }
 
 /// The scene of the gallery with this name.

@@ -3,6 +3,8 @@
 use plash_solve::Problem;
 use serde::Serialize;
 
+use crate::viscosity::ViscosityProblem;
+
 /// What happened in one substep. `D`-vectors are plain lists, so that the same type serves
 /// 2D and 3D.
 #[derive(Clone, Debug, Serialize)]
@@ -158,6 +160,12 @@ pub trait Observer {
     /// The pressure of the step has been found: this is the problem it solves, for those who
     /// keep or compare. The right-hand side is scaled as the matrix is, by `Δx²`.
     fn pressure(&mut self, problem: &Problem<'_>) {
+        let _ = problem;
+    }
+
+    /// The viscosity of the step is about to be solved for: this is the problem, with the
+    /// velocities that every method starts from.
+    fn viscosity(&mut self, problem: &dyn ViscosityProblem) {
         let _ = problem;
     }
 }

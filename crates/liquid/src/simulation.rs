@@ -151,7 +151,7 @@ impl<const D: usize> Simulation<D> {
         let mut viscosity = None;
         if setup.is_viscous() {
             observer.enter(Stage::Viscosity);
-            viscosity = work.diffuse(setup, solids, state, dt)?;
+            viscosity = work.diffuse(setup, solids, state, dt, observer)?;
             observer.enter(Stage::Pressure);
             pressure = work.project(grid, solids, state)?.after(&pressure);
         }

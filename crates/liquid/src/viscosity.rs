@@ -16,6 +16,7 @@
 mod body;
 mod cells;
 mod fractions;
+mod problem;
 #[cfg(test)]
 mod tests;
 
@@ -31,8 +32,10 @@ use self::cells::CellViscosity;
 use crate::bins::Bins;
 use crate::particles::Particles;
 use crate::pressure::Domain;
-use crate::report::ViscosityReport;
+use crate::report::{Observer, ViscosityReport};
 use crate::setup::ViscosityConfig;
+
+pub use self::problem::{BodyProblem, FaceSystem, ViscosityProblem, ViscosityTask};
 
 /// The method that a failed one is followed by.
 const SAFE: ViscousMethod = ViscousMethod::PcgIc;
@@ -55,6 +58,15 @@ pub enum Thickness<'a, const D: usize> {
     OfParticles(&'a Bins<D>, &'a Particles<D>),
 }
 
+/// What is to be known of cells and faces besides.
+#[derive(Clone, Copy)]
+pub struct Marks<'a, const D: usize> {
+    /// 1 at cells that have let go of their wall.
+    pub separated: &'a CellField<u8, D>,
+    /// 1 at faces whose velocity matters, be there liquid or not.
+    pub known: &'a FaceField<u8, D>,
+}
+
 /// A viscosity solver with its memory.
 pub struct Diffusion<const D: usize> {
     config: ViscosityConfig,
@@ -74,38 +86,30 @@ impl<const D: usize> Diffusion<D> {
     }
 
     /// Lets viscosity act on `u` for `dt` seconds. `u` must be known a cell beyond the surface;
-    /// `separated` is 1 at cells that have let go of their wall, `known` where the velocity of a face
-    /// matters in its own right. An error leaves `u` alone.
+    /// the observer is shown the problem before it is solved. An error leaves `u` alone.
     pub fn diffuse(
         &mut self,
         domain: &Domain<'_, D>,
         material: Material<'_, D>,
-        separated: &CellField<u8, D>,
-        known: &FaceField<u8, D>,
+        marks: Marks<'_, D>,
         u: &mut FaceField<f64, D>,
         dt: f64,
+        observer: &mut dyn Observer,
     ) -> Result<ViscosityReport, SolveError> {
         let Diffusion {
             config,
             solver: first,
             cells,
         } = self;
-        let dx = domain.grid.dx();
-        let scale = dt / (material.density * dx * dx);
-        let stiffness = match material.viscosity {
-            Thickness::Uniform(viscosity) => Stiffness::Uniform(scale * viscosity),
-            Thickness::OfParticles(bins, particles) => {
-                let viscosity = cells.get_or_insert_with(|| CellViscosity::new(domain.grid));
-                viscosity.update(domain.grid, domain.runs, bins, particles);
-                Stiffness::Varied { viscosity, scale }
-            }
-        };
         let body = LiquidBody {
             domain,
-            stiffness,
-            separated,
-            known,
+            stiffness: stiffness(domain, material, cells, dt),
+            marks,
         };
+        observer.viscosity(&BodyProblem {
+            body: &body,
+            load: |solver: &mut ViscousSolver<D>| load(solver, &body, u),
+        });
         let solved = attempt(first, &body, config, u);
         let good = solved.as_ref().is_ok_and(Outcome::converged);
         if good || config.method == SAFE {
@@ -138,6 +142,39 @@ fn solver<const D: usize>(method: ViscousMethod, smoother: Smoother) -> ViscousS
     ViscousSolver::new(ViscousOptions { method, smoother })
 }
 
+/// The stiffness of the liquid; `cells` keeps it where it varies.
+fn stiffness<'a, const D: usize>(
+    domain: &Domain<'_, D>,
+    material: Material<'_, D>,
+    cells: &'a mut Option<CellViscosity<D>>,
+    dt: f64,
+) -> Stiffness<'a, D> {
+    let dx = domain.grid.dx();
+    let scale = dt / (material.density * dx * dx);
+    match material.viscosity {
+        Thickness::Uniform(viscosity) => Stiffness::Uniform(scale * viscosity),
+        Thickness::OfParticles(bins, particles) => {
+            let viscosity = cells.get_or_insert_with(|| CellViscosity::new(domain.grid));
+            viscosity.update(domain.grid, domain.runs, bins, particles);
+            Stiffness::Varied { viscosity, scale }
+        }
+    }
+}
+
+/// Gives a solver the velocities: those of walls at faces that are held.
+fn load<const D: usize>(
+    solver: &mut ViscousSolver<D>,
+    body: &LiquidBody<'_, D>,
+    u: &FaceField<f64, D>,
+) {
+    let layout = *body.domain.grid.layout();
+    let walls = body.domain.solids.velocity();
+    solver.load(|axis, face| {
+        let field = if body.is_held(axis, face) { walls } else { u };
+        field.slice(axis)[layout.index(face)]
+    });
+}
+
 /// One try by one solver.
 fn attempt<const D: usize>(
     solver: &mut ViscousSolver<D>,
@@ -145,13 +182,8 @@ fn attempt<const D: usize>(
     config: &ViscosityConfig,
     u: &FaceField<f64, D>,
 ) -> Result<Outcome, SolveError> {
-    let layout = *body.domain.grid.layout();
-    let walls = body.domain.solids.velocity();
     solver.assemble(body);
-    solver.load(|axis, face| {
-        let field = if body.is_held(axis, face) { walls } else { u };
-        field.slice(axis)[layout.index(face)]
-    });
+    load(solver, body, u);
     solver.solve(&Tolerance {
         relative: config.tolerance,
         max_iterations: config.max_iterations,
@@ -246,7 +278,7 @@ fn write<const D: usize>(
 fn tips<const D: usize>(body: &LiquidBody<'_, D>, solver: &ViscousSolver<D>) -> Vec<Vec<[i32; D]>> {
     let Domain { grid, runs, .. } = *body.domain;
     let of_axis = |axis: Axis| {
-        let known = body.known.along(axis);
+        let known = body.marks.known.along(axis);
         let is_tip =
             |face: &[i32; D]| solver.value(axis.0, *face).is_none() && !body.is_held(axis.0, *face);
         let of_row = |row: &Row<D>| {

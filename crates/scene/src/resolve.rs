@@ -68,6 +68,14 @@ impl AnySetup {
             AnySetup::D3(_) => 3,
         }
     }
+
+    /// Whether any liquid is viscous.
+    pub fn is_viscous(&self) -> bool {
+        match self {
+            AnySetup::D2(setup) => setup.is_viscous(),
+            AnySetup::D3(setup) => setup.is_viscous(),
+        }
+    }
 }
 
 /// Which axis points up.

@@ -1,63 +1,24 @@
-//! `plash bench pressure`: every method on the systems of one simulation; and what it shares
-//! with `plash bench viscosity`.
+//! `plash bench`: every method on the same systems. What pressure and viscosity share.
 
 mod arena;
-mod entry;
+mod course;
+mod dump;
 mod memory;
-mod plan;
 mod plot;
-mod published;
+mod pressure;
 mod row;
 mod text;
 mod viscosity;
 
 use std::path::Path;
 
-use serde_json::json;
-
-use crate::args::{BenchPressure, Changes};
 use crate::beside;
 use crate::console::{Console, plural};
 use crate::failure::{Failure, Outcome};
-use crate::{pool, source};
-use arena::Course;
-use plan::Plan;
-use row::{Contest, Row};
+use course::Course;
 
+pub use pressure::pressure;
 pub use viscosity::viscosity;
-
-/// Runs the comparison and prints its tables.
-pub fn pressure(args: &BenchPressure, console: Console) -> Outcome {
-    let plan = Plan::new(args)?;
-    check_outputs(args.plot.as_deref(), args.dump.as_deref())?;
-    let pool = pool::pool(args.threads.count)?;
-    let mut courses = Vec::new();
-    for &size in &plan.sizes {
-        let changes = Changes {
-            frames: None,
-            resolution: size,
-            set: Vec::new(),
-            force: args.force,
-        };
-        let scene = source::load(&plan.case, &changes, console)?;
-        let course = pool.install(|| arena::run(&plan, scene, args.dump.as_deref(), console))?;
-        tell_errors(&course.contest(), console);
-        console.say(text::course(&course) + "\n");
-        courses.push(course);
-    }
-    if let Some(table) = plan.table {
-        console.say(text::table(table, &courses));
-    }
-    if let Some(folder) = &args.dump {
-        let systems = courses.iter().map(|course| course.systems.count).sum();
-        let holds = plural(systems, "system");
-        console.say(format!("{} holds {holds}", folder.display()));
-    }
-    let contests: Vec<Contest<'_>> = courses.iter().map(Course::contest).collect();
-    draw(args.plot.as_deref(), "Pressure systems", &contests, console)?;
-    console.document(&document(args, &plan, &courses, pool.current_num_threads()));
-    Ok(())
-}
 
 /// Finds out before the work whether its results can be written.
 fn check_outputs(plot: Option<&Path>, dump: Option<&Path>) -> Outcome {
@@ -77,6 +38,10 @@ fn check_outputs(plot: Option<&Path>, dump: Option<&Path>) -> Outcome {
     }
 }
 
+fn make_folder(folder: &Path) -> Outcome {
+    std::fs::create_dir_all(folder).map_err(|error| Failure::file("make", folder, &error))
+}
+
 /// Refuses a size that is named twice.
 fn no_twins<T: PartialEq + std::fmt::Display>(sizes: &[T]) -> Outcome {
     let mut sizes = sizes;
@@ -89,45 +54,47 @@ fn no_twins<T: PartialEq + std::fmt::Display>(sizes: &[T]) -> Outcome {
     Ok(())
 }
 
-fn make_folder(folder: &Path) -> Outcome {
-    std::fs::create_dir_all(folder).map_err(|error| Failure::file("make", folder, &error))
+/// The methods of these names, each once.
+fn chosen<C: PartialEq>(
+    names: &[&str],
+    parse: impl Fn(&str) -> Result<C, String>,
+) -> Outcome<Vec<C>> {
+    let mut choices = Vec::new();
+    for name in names {
+        let choice =
+            parse(name).map_err(|why| Failure::bad_input(format!("--methods {name}: {why}")))?;
+        if choices.contains(&choice) {
+            return Err(Failure::bad_input(format!("--methods names {name} twice")));
+        }
+        choices.push(choice);
+    }
+    Ok(choices)
+}
+
+/// Says where the systems of simulations are, if they are kept.
+fn tell_dump(folder: Option<&Path>, courses: &[Course], console: Console) {
+    if let Some(folder) = folder {
+        let systems = courses.iter().map(|course| course.systems.count).sum();
+        let holds = plural(systems, "system");
+        console.say(format!("{} holds {holds}", folder.display()));
+    }
 }
 
 /// Draws the comparison, if it is asked for.
-fn draw(file: Option<&Path>, systems: &str, contests: &[Contest<'_>], console: Console) -> Outcome {
+fn draw(file: Option<&Path>, systems: &str, courses: &[Course], console: Console) -> Outcome {
     if let Some(file) = file {
-        beside::write(file, plot::svg(systems, contests).as_bytes())?;
+        beside::write(file, plot::svg(systems, courses).as_bytes())?;
         console.say(format!("{} shows it", file.display()));
     }
     Ok(())
 }
 
 /// A method that broke is no failure of the comparison, but worth a word.
-fn tell_errors(course: &Contest<'_>, console: Console) {
-    for row in course.rows {
+fn tell_errors(course: &Course, console: Console) {
+    for row in &course.rows {
         if let Some(error) = &row.tally.first_error {
-            let (case, size) = (course.case, course.size);
+            let (case, size) = (&course.case, course.size);
             console.note(format!("{case} {size}: {} broke: {error}", row.method));
         }
     }
-}
-
-fn document(
-    args: &BenchPressure,
-    plan: &Plan,
-    courses: &[Course],
-    threads: usize,
-) -> serde_json::Value {
-    let rows = courses.iter().flat_map(|course| &course.rows);
-    let mut document = json!({
-        "rows": rows.map(Row::to_json).collect::<Vec<_>>(),
-        "systems": courses.iter().map(Course::to_json).collect::<Vec<_>>(),
-        "tolerance": args.tol,
-        "warm_start": !plan.cold,
-        "threads": threads,
-    });
-    if let Some(table) = plan.table {
-        document["table"] = text::table_json(table, courses);
-    }
-    document
 }

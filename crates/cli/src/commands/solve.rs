@@ -1,7 +1,6 @@
 //! `plash solve PROBLEM`: one stored problem, one method, and what it took.
 
 use std::fmt::Display;
-use std::time::Instant;
 
 use plash_problem::{Format, Kind, ProblemError, Stored, write_solution};
 use plash_scene::memory::human_bytes;
@@ -15,6 +14,7 @@ use crate::args::Solve;
 use crate::console::{Console, count, plural};
 use crate::failure::{Failure, Outcome, chain};
 use crate::pool::pool;
+use crate::stopwatch::timed;
 use crate::viscous::Choice;
 
 /// What a solve took, stage by stage, in seconds.
@@ -179,12 +179,6 @@ fn viscosity(
         },
     };
     Ok((solved, [convert, setup, solve]))
-}
-
-fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
-    let start = Instant::now();
-    let result = work();
-    (result, start.elapsed().as_secs_f64())
 }
 
 /// The document of `--json`.

@@ -8,13 +8,13 @@ use crate::diagnostics::Motion;
 use crate::extrapolate::{self, Layers, WallConstraint};
 use crate::occupancy::Occupancy;
 use crate::pressure::{Contact, Domain, Projection};
-use crate::report::{SolveReport, Stage, StepError, ViscosityReport};
+use crate::report::{Observer, SolveReport, Stage, StepError, ViscosityReport};
 use crate::setup::Setup;
 use crate::solids::Solids;
 use crate::state::State;
 use crate::surface::{self, SurfaceWork};
 use crate::transfer;
-use crate::viscosity::{Diffusion, Material, Thickness};
+use crate::viscosity::{Diffusion, Marks, Material, Thickness};
 
 /// A solve that leaves more than this share of what it was to remove has failed.
 const WORST_RESIDUAL: f64 = 0.1;
@@ -195,6 +195,7 @@ impl<const D: usize> Workspace<D> {
         solids: &Solids<D>,
         state: &State<D>,
         dt: f64,
+        observer: &mut dyn Observer,
     ) -> Result<Option<ViscosityReport>, StepError> {
         let Self {
             runs,
@@ -217,14 +218,12 @@ impl<const D: usize> Workspace<D> {
             solids,
             phi,
         };
-        let material = Material {
-            density: setup.density,
-            viscosity: match setup.uniform_viscosity() {
-                Some(viscosity) => Thickness::Uniform(viscosity),
-                None => Thickness::OfParticles(bins, &state.particles),
-            },
+        let material = material(setup, bins, state);
+        let marks = Marks {
+            separated: &state.separated,
+            known,
         };
-        let solved = diffusion.diffuse(&domain, material, &state.separated, known, u, dt);
+        let solved = diffusion.diffuse(&domain, material, marks, u, dt, observer);
         combine(u, runs, forced, |u, taken| u + taken);
         let reason = match solved {
             Ok(report) if report.converged() || report.residual <= WORST_RESIDUAL => {
@@ -326,6 +325,21 @@ impl<const D: usize> Workspace<D> {
             }
         }
         Ok(())
+    }
+}
+
+/// What the liquid is made of.
+fn material<'a, const D: usize>(
+    setup: &Setup<D>,
+    bins: &'a Bins<D>,
+    state: &'a State<D>,
+) -> Material<'a, D> {
+    Material {
+        density: setup.density,
+        viscosity: match setup.uniform_viscosity() {
+            Some(viscosity) => Thickness::Uniform(viscosity),
+            None => Thickness::OfParticles(bins, &state.particles),
+        },
     }
 }
 

@@ -1,8 +1,9 @@
 //! The liquid as the viscous solver sees it.
 
-use plash_grid::{Axis, Cell, CellField, Face, FaceField, Grid, Side};
+use plash_grid::{Axis, Cell, Face, Grid, Side};
 use plash_solve::staggered::{Body, Fill};
 
+use super::Marks;
 use super::cells::CellViscosity;
 use super::fractions::{AROUND, octants};
 use crate::pressure::Domain;
@@ -31,10 +32,7 @@ pub(super) enum Stiffness<'a, const D: usize> {
 pub(super) struct LiquidBody<'a, const D: usize> {
     pub(super) domain: &'a Domain<'a, D>,
     pub(super) stiffness: Stiffness<'a, D>,
-    /// 1 at cells that have let go of their wall.
-    pub(super) separated: &'a CellField<u8, D>,
-    /// 1 at faces whose velocity matters, be there liquid or not.
-    pub(super) known: &'a FaceField<u8, D>,
+    pub(super) marks: Marks<'a, D>,
 }
 
 impl<const D: usize> LiquidBody<'_, D> {
@@ -134,7 +132,7 @@ impl<const D: usize> Body<D> for LiquidBody<'_, D> {
     }
 
     fn lets_go(&self, cell: [i32; D]) -> bool {
-        self.separated.as_slice()[self.index(cell)] != 0
+        self.marks.separated.as_slice()[self.index(cell)] != 0
     }
 }
 

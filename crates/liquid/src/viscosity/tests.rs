@@ -1,11 +1,14 @@
 //! The liquid as the solver sees it, and what viscosity does to it.
 
+mod watched;
+
 use plash_grid::{Axis, Cell, CellField, FaceField, Grid, Runs, axes};
 use plash_solve::staggered::{Body, Fill, ViscousMethod};
 
 use super::body::{LiquidBody, Stiffness};
-use super::{Diffusion, Material, Thickness};
+use super::{Diffusion, Marks, Material, Thickness};
 use crate::pressure::Domain;
+use crate::report::Observer;
 use crate::setup::{Setup, Solid, ViscosityConfig};
 use crate::shape::Shape;
 use crate::solids::Solids;
@@ -60,12 +63,18 @@ impl<const D: usize> Sample<D> {
         }
     }
 
+    fn marks(&self) -> Marks<'_, D> {
+        Marks {
+            separated: &self.separated,
+            known: &self.known,
+        }
+    }
+
     fn body<T>(&self, look: impl Fn(&LiquidBody<'_, D>) -> T) -> T {
         look(&LiquidBody {
             domain: &self.domain(),
             stiffness: Stiffness::Uniform(1.0),
-            separated: &self.separated,
-            known: &self.known,
+            marks: self.marks(),
         })
     }
 
@@ -93,6 +102,10 @@ impl<const D: usize> Sample<D> {
 
     /// Lets a viscosity of `nu` act on `u` for a second, solved well.
     fn diffuse(&self, nu: f64, u: &mut FaceField<f64, D>) {
+        self.diffuse_watched(nu, u, &mut ());
+    }
+
+    fn diffuse_watched(&self, nu: f64, u: &mut FaceField<f64, D>, observer: &mut dyn Observer) {
         let mut diffusion = Diffusion::new(ViscosityConfig {
             tolerance: 1e-9,
             max_iterations: 10_000,
@@ -102,8 +115,7 @@ impl<const D: usize> Sample<D> {
             density: 1.0,
             viscosity: Thickness::Uniform(nu),
         };
-        let (domain, separated, known) = (self.domain(), &self.separated, &self.known);
-        let report = diffusion.diffuse(&domain, material, separated, known, u, 1.0);
+        let report = diffusion.diffuse(&self.domain(), material, self.marks(), u, 1.0, observer);
         assert_eq!(report.unwrap().status, "converged");
     }
 }
@@ -350,9 +362,15 @@ fn whirl(config: ViscosityConfig, viscosity: f64) -> crate::report::ViscosityRep
         density: 1.0,
         viscosity: Thickness::Uniform(viscosity),
     };
-    let (domain, separated, known) = (sample.domain(), &sample.separated, &sample.known);
     let report = Diffusion::new(config)
-        .diffuse(&domain, material, separated, known, &mut u, 1.0)
+        .diffuse(
+            &sample.domain(),
+            material,
+            sample.marks(),
+            &mut u,
+            1.0,
+            &mut (),
+        )
         .unwrap();
     assert!(u != before && report.unknowns > 500);
     report

@@ -103,6 +103,11 @@ impl<const D: usize> ViscousSolver<D> {
         self.level().map_or(0, |level| level.unknowns)
     }
 
+    /// The largest entry of the right-hand side that was loaded, which residuals are relative to.
+    pub fn norm(&self) -> f64 {
+        self.norm
+    }
+
     /// Sets the velocity `u*` of all faces: the guess and, times mass, the right-hand side at free
     /// ones, what they are held to at the others.
     pub fn load(&mut self, velocity: impl Fn(usize, [i32; D]) -> f64 + Sync) {

@@ -1,21 +1,20 @@
 //! One simulation, and every method on every system of it.
 
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use plash_grid::Grid;
-use plash_liquid::{Observer, Stage, StepReport};
-use plash_problem::Stored;
+use plash_liquid::{Observer, Stage, StepReport, ViscosityProblem};
+use plash_scene::Scene;
 use plash_scene::run::{AnySimulation, Steps};
-use plash_scene::{AnySetup, Scene};
 use plash_solve::Problem;
-use serde_json::{Value, json};
+use rayon::ThreadPool;
 
-use super::entry::{Carry, Entry};
-use super::plan::{Plan, Wanted};
-use super::row::{Contest, Row};
+use super::course::{Census, Course};
+use super::dump::Lattice;
+use super::row::Row;
+use crate::args::{Changes, Period};
 use crate::console::{Console, plural};
 use crate::failure::{Failure, Outcome, chain};
+use crate::source;
 
 /// A frame ends this early, in frames, so that rounding makes no sliver of a step.
 const FRAME_SLACK: f64 = 1e-9;
@@ -23,148 +22,196 @@ const FRAME_SLACK: f64 = 1e-9;
 /// How often people are told how far it is.
 const TELL: Duration = Duration::from_secs(2);
 
-/// What the methods took on a case of one size.
-pub struct Course {
-    /// The scene.
+/// What is simulated.
+pub struct Program {
+    /// The scene, as named.
     pub case: String,
-    /// Cells along its longest side.
-    pub size: u64,
-    /// The systems.
-    pub systems: Census,
-    /// One row per method.
-    pub rows: Vec<Row>,
+    /// Cells along its longest side; `None` as the scene says.
+    pub sizes: Vec<Option<u64>>,
+    /// Which systems the methods get.
+    pub systems: Wanted,
+    /// Whether it may need more memory than this machine should give.
+    pub force: bool,
 }
 
-/// Sums over systems.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Census {
-    /// How many there were.
-    pub count: u64,
-    unknowns: u64,
-    wall_unknowns: u64,
-    separated: u64,
+/// Which systems the methods get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Frames to simulate; `None` as the scene says.
+    pub frames: Option<u64>,
+    /// Only the first system of the last frame.
+    pub only_last: bool,
+    /// The most systems.
+    pub steps: Option<u64>,
 }
 
-impl Census {
-    fn add(&mut self, report: &StepReport) {
-        self.count += 1;
-        self.unknowns += report.pressure.unknowns as u64;
-        self.wall_unknowns += report.pressure.wall_cells as u64;
-        self.separated += report.pressure.separated_cells as u64;
-    }
-
-    /// Unknowns per system.
-    pub fn unknowns(&self) -> f64 {
-        self.unknowns as f64 / self.count.max(1) as f64
-    }
-
-    /// Unknowns beside walls per system.
-    pub fn wall_unknowns(&self) -> f64 {
-        self.wall_unknowns as f64 / self.count.max(1) as f64
-    }
-
-    /// The share of them that let go.
-    pub fn separated_share(&self) -> f64 {
-        self.separated as f64 / self.wall_unknowns.max(1) as f64
-    }
-}
-
-impl Course {
-    /// The rows, as drawings take them.
-    pub fn contest(&self) -> Contest<'_> {
-        Contest {
-            case: &self.case,
-            size: self.size,
-            rows: &self.rows,
+impl Wanted {
+    /// As asked for.
+    pub fn of(period: Period) -> Wanted {
+        match period.frame {
+            Some(frame) => Wanted::first_of(frame),
+            None => Wanted {
+                frames: period.frames,
+                only_last: false,
+                steps: period.steps,
+            },
         }
     }
 
-    /// The systems, for programs.
-    pub fn to_json(&self) -> Value {
-        json!({
-            "case": self.case,
-            "size": self.size,
-            "systems": self.systems.count,
-            "average_unknowns": self.systems.unknowns(),
-            "average_wall_unknowns": self.systems.wall_unknowns(),
-            "separated_share": self.systems.separated_share(),
-        })
+    /// The first system of a frame.
+    pub fn first_of(frame: u64) -> Wanted {
+        Wanted {
+            frames: Some(frame),
+            only_last: true,
+            steps: None,
+        }
     }
 }
 
-/// Simulates the scene in the current thread pool and has every method solve its systems.
-pub fn run(plan: &Plan, scene: Scene, dump: Option<&Path>, console: Console) -> Outcome<Course> {
-    let lattice = Lattice::of(&scene.setup);
+/// Which substep of which frame, both from 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// The frame.
+    pub frame: u64,
+    /// The substep.
+    pub substep: u64,
+}
+
+/// The methods that solve the systems of one kind.
+pub trait Entrants {
+    /// A pressure system.
+    fn pressure(&mut self, at: Moment, problem: &Problem<'_>) -> Outcome {
+        let _ = (at, problem);
+        Ok(())
+    }
+
+    /// A viscosity system.
+    fn viscosity(&mut self, at: Moment, problem: &dyn ViscosityProblem) -> Outcome {
+        let _ = (at, problem);
+        Ok(())
+    }
+
+    /// Counts the system of a step.
+    fn count(&self, report: &StepReport, systems: &mut Census);
+
+    /// What each method took.
+    fn rows(&self, case: &str, size: u64) -> Vec<Row>;
+}
+
+impl Program {
+    /// The sizes that are named, or the scene's own.
+    pub fn sizes(named: &[u64]) -> Vec<Option<u64>> {
+        match named {
+            [] => vec![None],
+            named => named.iter().copied().map(Some).collect(),
+        }
+    }
+
+    /// Simulates the scene at every size in the pool. `entrants` names who solves the systems of
+    /// a scene, `tell` hears of each size when it is done.
+    pub fn run<E: Entrants>(
+        &self,
+        pool: &ThreadPool,
+        console: Console,
+        entrants: impl Fn(&Scene) -> Outcome<E> + Sync,
+        tell: impl Fn(&Course),
+    ) -> Outcome<Vec<Course>> {
+        let mut courses = Vec::new();
+        for &resolution in &self.sizes {
+            let changes = Changes {
+                frames: None,
+                resolution,
+                set: Vec::new(),
+                force: self.force,
+            };
+            let scene = source::load(&self.case, &changes, console)?;
+            let course = pool.install(|| {
+                let mut entrants = entrants(&scene)?;
+                simulate(scene, self.systems, &mut entrants, console)
+            })?;
+            tell(&course);
+            courses.push(course);
+        }
+        Ok(courses)
+    }
+}
+
+/// Simulates a scene and has its systems solved.
+fn simulate(
+    scene: Scene,
+    wanted: Wanted,
+    entrants: &mut dyn Entrants,
+    console: Console,
+) -> Outcome<Course> {
+    let size = Lattice::of(&scene.setup).size;
+    let frames = wanted.frames.unwrap_or(scene.frames);
+    let mut simulation = AnySimulation::new(scene.setup);
     let mut arena = Arena {
-        entries: plan.choices.iter().cloned().map(Entry::new).collect(),
-        carry: Carry::default(),
-        plan,
-        dump: dump.map(|folder| Dump {
-            stem: folder.join(format!("{}-{}", scene.name, lattice.size)),
-            lattice,
-        }),
-        frame: 1,
-        substep: 0,
-        is_wanted: true,
+        entrants,
+        wanted,
+        systems: Census::default(),
+        at: Moment {
+            frame: 0,
+            substep: 0,
+        },
+        is_last_frame: false,
         failure: None,
     };
-    let mut simulation = AnySimulation::new(scene.setup);
-    let frames = plan.systems.frames.unwrap_or(scene.frames);
-    let mut systems = Census::default();
     let mut told = Instant::now();
-    'frames: for frame in 1..=frames {
-        arena.frame = frame;
-        arena.substep = 0;
-        let end = frame as f64 / scene.fps;
-        loop {
-            let remaining = end - simulation.view().time();
-            if remaining <= FRAME_SLACK / scene.fps {
-                break;
-            }
-            arena.substep += 1;
-            arena.is_wanted = !plan.systems.only_last || frame == frames;
-            let report = arena.step(&mut simulation, remaining)?;
-            if arena.is_wanted {
-                systems.add(&report);
-            }
-            if is_enough(plan.systems, frame == frames, systems.count) {
-                break 'frames;
-            }
+    for frame in 1..=frames {
+        arena.at = Moment { frame, substep: 0 };
+        arena.is_last_frame = frame == frames;
+        if arena.is_enough_after(&mut simulation, scene.fps)? {
+            break;
         }
         if told.elapsed() >= TELL {
             told = Instant::now();
-            let name = format!("{} {}", scene.name, lattice.size);
-            let so_far = plural(systems.count, "system");
-            console.note(format!("{name}: frame {frame} of {frames}, {so_far}"));
+            let so_far = plural(arena.systems.count, "system");
+            let name = &scene.name;
+            console.note(format!(
+                "{name} {size}: frame {frame} of {frames}, {so_far}"
+            ));
         }
     }
-    let row = |entry: &Entry| entry.row(&scene.name, lattice.size);
+    let systems = arena.systems;
     Ok(Course {
-        rows: arena.entries.iter().map(row).collect(),
-        case: scene.name.clone(),
-        size: lattice.size,
+        rows: entrants.rows(&scene.name, size),
+        case: scene.name,
+        size,
         systems,
     })
 }
 
-/// Whether the methods have had the systems they were to get.
-fn is_enough(wanted: Wanted, is_last_frame: bool, systems: u64) -> bool {
-    (wanted.only_last && is_last_frame) || wanted.steps.is_some_and(|steps| systems >= steps)
-}
-
-/// The methods, where they meet the systems: it watches the simulation.
+/// Where the methods meet the systems: it watches the simulation.
 struct Arena<'a> {
-    entries: Vec<Entry>,
-    carry: Carry,
-    plan: &'a Plan,
-    dump: Option<Dump>,
-    frame: u64,
-    substep: u64,
-    is_wanted: bool,
+    entrants: &'a mut dyn Entrants,
+    wanted: Wanted,
+    systems: Census,
+    at: Moment,
+    is_last_frame: bool,
     failure: Option<Failure>,
 }
 
 impl Arena<'_> {
+    /// Takes the steps of a frame; whether the methods have had the systems they were to get.
+    fn is_enough_after(&mut self, simulation: &mut AnySimulation, fps: f64) -> Outcome<bool> {
+        let end = self.at.frame as f64 / fps;
+        loop {
+            let remaining = end - simulation.view().time();
+            if remaining <= FRAME_SLACK / fps {
+                return Ok(false);
+            }
+            self.at.substep += 1;
+            let report = self.step(simulation, remaining)?;
+            if self.is_wanted() {
+                self.entrants.count(&report, &mut self.systems);
+            }
+            if self.is_enough() {
+                return Ok(true);
+            }
+        }
+    }
+
     fn step(&mut self, simulation: &mut AnySimulation, remaining: f64) -> Outcome<StepReport> {
         let dt = simulation.suggest_dt(remaining).min(remaining);
         let report = simulation.step(dt, self);
@@ -175,81 +222,39 @@ impl Arena<'_> {
             Failure::failed(chain(&error)).help("the comparison needs a simulation that runs")
         })
     }
+
+    /// Remembers the first failure until the step is over: an observer cannot end it.
+    fn keep(&mut self, met: Outcome) {
+        if let Err(failure) = met {
+            self.failure.get_or_insert(failure);
+        }
+    }
+
+    fn is_wanted(&self) -> bool {
+        !self.wanted.only_last || self.is_last_frame
+    }
+
+    fn is_enough(&self) -> bool {
+        let most = self.wanted.steps;
+        (self.wanted.only_last && self.is_last_frame)
+            || most.is_some_and(|most| self.systems.count >= most)
+    }
 }
 
 impl Observer for Arena<'_> {
     fn enter(&mut self, _: Stage) {}
 
     fn pressure(&mut self, problem: &Problem<'_>) {
-        if !self.is_wanted {
-            return;
-        }
-        let dump = self.dump.as_ref();
-        if let Some(Err(failure)) = dump.map(|dump| dump.save(self.frame, self.substep, problem)) {
-            self.failure = Some(failure);
-            return;
-        }
-        let warm = (!self.plan.cold).then(|| {
-            self.carry.meet(problem);
-            &self.carry
-        });
-        for entry in &mut self.entries {
-            entry.solve(problem, warm, &self.plan.tolerance);
-        }
-    }
-}
-
-/// Where systems are saved.
-struct Dump {
-    /// Folder, case and size.
-    stem: PathBuf,
-    lattice: Lattice,
-}
-
-impl Dump {
-    fn save(&self, frame: u64, substep: u64, problem: &Problem<'_>) -> Outcome {
-        let path = format!("{}-f{frame:04}-s{substep:02}.npz", self.stem.display());
-        let walls = (0..problem.b.len() as u32).filter(|&i| problem.is_constrained(i as usize));
-        let mut stored = Stored::new(problem.a.clone(), problem.b.to_vec(), walls.collect());
-        if let Some(places) = problem.places {
-            let coords = places.at.iter().flat_map(|at| self.lattice.centre(at));
-            stored = stored.with_coords(places.dimensions, coords.collect());
-        }
-        stored
-            .write(Path::new(&path))
-            .map_err(|error| Failure::failed(chain(&error)))
-    }
-}
-
-/// Where cells lie.
-#[derive(Clone, Copy)]
-struct Lattice {
-    dimension: usize,
-    size: u64,
-    dx: f64,
-    origin: [f64; 3],
-}
-
-impl Lattice {
-    fn of(setup: &AnySetup) -> Lattice {
-        fn lattice<const D: usize>(grid: &Grid<D>) -> Lattice {
-            let mut origin = [0.0; 3];
-            origin[..D].copy_from_slice(&grid.origin());
-            Lattice {
-                dimension: D,
-                size: grid.cells().iter().max().map_or(0, |&n| n as u64),
-                dx: grid.dx(),
-                origin,
-            }
-        }
-        match setup {
-            AnySetup::D2(setup) => lattice(&setup.grid),
-            AnySetup::D3(setup) => lattice(&setup.grid),
+        if self.is_wanted() {
+            let met = self.entrants.pressure(self.at, problem);
+            self.keep(met);
         }
     }
 
-    fn centre(self, at: &[i32; 3]) -> impl Iterator<Item = f64> + use<> {
-        let at = *at;
-        (0..self.dimension).map(move |a| self.origin[a] + (f64::from(at[a]) + 0.5) * self.dx)
+    fn viscosity(&mut self, problem: &dyn ViscosityProblem) {
+        if self.is_wanted() {
+            let met = self.entrants.viscosity(self.at, problem);
+            self.keep(met);
+        }
     }
 }

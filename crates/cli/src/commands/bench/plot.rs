@@ -3,7 +3,8 @@
 
 use std::fmt::Write;
 
-use super::row::{Contest, Row};
+use super::course::Course;
+use super::row::Row;
 
 const PANEL: [f64; 2] = [420.0, 300.0];
 /// Room left of a panel, for figures or names, and above it.
@@ -37,7 +38,7 @@ const MEASURES: [Measure; 2] = [
 ];
 
 /// The drawing, with what the systems are for its title.
-pub fn svg(systems: &str, courses: &[Contest<'_>]) -> String {
+pub fn svg(systems: &str, courses: &[Course]) -> String {
     let methods: Vec<&str> = courses.first().map_or_else(Vec::new, |course| {
         course.rows.iter().map(|row| row.method.as_str()).collect()
     });
@@ -70,7 +71,7 @@ pub fn svg(systems: &str, courses: &[Contest<'_>]) -> String {
         let size = [PANEL[0], inner];
         frame(&mut out, corner, size, measure.title);
         if is_single {
-            bars(&mut out, corner, size, measure, courses[0].rows);
+            bars(&mut out, corner, size, measure, &courses[0].rows);
         } else {
             lines(&mut out, corner, size, measure, courses, &methods);
         }
@@ -130,11 +131,11 @@ fn lines(
     [x, y]: [f64; 2],
     [w, h]: [f64; 2],
     measure: &Measure,
-    courses: &[Contest<'_>],
+    courses: &[Course],
     methods: &[&str],
 ) {
     let sizes = Scale::over(courses.iter().map(|course| course.size as f64));
-    let rows = courses.iter().flat_map(|course| course.rows);
+    let rows = courses.iter().flat_map(|course| &course.rows);
     let values = Scale::over(rows.map(measure.value));
     let across = |size: f64| x + w * (0.05 + 0.9 * sizes.at(size));
     let up = |value: f64| y + h * (0.95 - 0.9 * values.at(value));

@@ -1,5 +1,6 @@
 //! What a method took: the rows of every comparison.
 
+use plash_solve::Status;
 use serde_json::{Value, json};
 
 /// What a method has taken, summed over systems.
@@ -32,32 +33,37 @@ pub struct Row {
     pub tally: Tally,
     /// The most memory it held at once, the problem itself not counted.
     pub peak_memory_bytes: usize,
-    /// More about the one system that it was given, if it was one.
+    /// More about the systems, where it is known.
     pub detail: Option<Detail>,
 }
 
-/// What is known of one system.
-#[derive(Clone, Debug)]
+/// What is known of one system, or of several at their worst.
+#[derive(Clone, Copy, Debug)]
 pub struct Detail {
-    /// Its unknowns.
+    /// Unknowns; of several systems, those of the largest.
     pub unknowns: usize,
-    /// Levels of the method's hierarchy; 0 if it has none.
+    /// Levels of the method's hierarchy, the most it had; 0 if it has none.
     pub levels: usize,
-    /// The residual reached, relative to the right-hand side; not a number if the method broke.
+    /// The residual reached, relative to the right-hand side, the largest there was; not a number
+    /// if the method broke.
     pub residual: f64,
-    /// How the solve ended.
+    /// How the solve ended, the first that did not reach the tolerance.
     pub status: &'static str,
 }
 
-/// What the methods took on a case of one size, as drawings and tables take it.
-#[derive(Clone, Copy, Debug)]
-pub struct Contest<'a> {
-    /// The case.
-    pub case: &'a str,
-    /// Cells along its longest side.
-    pub size: u64,
-    /// One row per method.
-    pub rows: &'a [Row],
+impl Detail {
+    /// The same with another system.
+    #[must_use]
+    pub fn with(self, other: Detail) -> Detail {
+        let is_worse = self.residual.is_nan() || self.residual >= other.residual;
+        let is_solved = self.status == Status::Converged.as_str();
+        Detail {
+            unknowns: self.unknowns.max(other.unknowns),
+            levels: self.levels.max(other.levels),
+            residual: if is_worse { self } else { other }.residual,
+            status: if is_solved { other } else { self }.status,
+        }
+    }
 }
 
 impl Tally {
@@ -139,5 +145,30 @@ impl Row {
             row["status"] = json!(detail.status);
         }
         row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_systems_the_worst_is_told() {
+        let detail = |unknowns, residual, status| Detail {
+            unknowns,
+            levels: 2,
+            residual,
+            status,
+        };
+        let good = detail(9, 1e-7, "converged");
+        let poor = detail(5, 1e-3, "iteration-limit");
+        let broken = detail(7, f64::NAN, "failed");
+        for both in [good.with(poor), poor.with(good)] {
+            assert_eq!((both.unknowns, both.status), (9, "iteration-limit"));
+            assert_eq!(both.residual, 1e-3);
+        }
+        assert_eq!(good.with(good).status, "converged");
+        assert!(poor.with(broken).with(good).residual.is_nan());
+        assert_eq!(poor.with(broken).status, "iteration-limit");
     }
 }

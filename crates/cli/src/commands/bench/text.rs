@@ -1,47 +1,55 @@
-//! The comparison as text and as one JSON document.
+//! Comparisons as text: what every table is made of.
 
 use plash_scene::memory::human_bytes;
-use serde_json::{Value, json};
 
-use super::arena::Course;
-use super::published::{DIVERGED, Published, Quantity};
+use super::course::Course;
 use super::row::Row;
 use crate::console::{count, plural};
 
-/// What the methods took on one case and size, for people.
-pub fn course(course: &Course) -> String {
-    let systems = &course.systems;
-    let mut lines = vec![vec![
-        "method".to_owned(),
-        "iterations".into(),
-        "outer".into(),
-        "set-up s".into(),
-        "solve s".into(),
-        "converged".into(),
-        "memory".into(),
-    ]];
-    lines.extend(course.rows.iter().map(|row| {
-        vec![
-            row.method.clone(),
-            format!("{:.2}", row.average_iterations()),
-            format!("{:.2}", row.average_outer_iterations()),
-            figure(row.average_setup_seconds()),
-            figure(row.average_solve_seconds()),
-            converged(row),
-            human_bytes(row.peak_memory_bytes as u64),
-        ]
-    }));
-    format!(
-        "{} {}: {} of {} unknowns, {} at walls, {:.1} % of them separated; averages per system\n{}",
-        course.case,
-        course.size,
-        plural(systems.count, "system"),
-        count(systems.unknowns().round() as u64),
-        count(systems.wall_unknowns().round() as u64),
-        100.0 * systems.separated_share(),
-        aligned(&lines),
-    )
+/// A column of a table.
+#[derive(Clone, Copy)]
+pub struct Column {
+    /// Its head.
+    pub title: &'static str,
+    /// What it says of a row.
+    pub cell: fn(&Row) -> String,
 }
+
+/// The method.
+pub const METHOD: Column = Column {
+    title: "method",
+    cell: |row| row.method.clone(),
+};
+
+/// Average iterations.
+pub const ITERATIONS: Column = Column {
+    title: "iterations",
+    cell: |row| format!("{:.2}", row.average_iterations()),
+};
+
+/// Average seconds of set-up.
+pub const SETUP: Column = Column {
+    title: "set-up s",
+    cell: |row| figure(row.average_setup_seconds()),
+};
+
+/// Average seconds of solving.
+pub const SOLVE: Column = Column {
+    title: "solve s",
+    cell: |row| figure(row.average_solve_seconds()),
+};
+
+/// The share of systems that were solved.
+pub const CONVERGED: Column = Column {
+    title: "converged",
+    cell: converged,
+};
+
+/// The most memory.
+pub const MEMORY: Column = Column {
+    title: "memory",
+    cell: |row| human_bytes(row.peak_memory_bytes as u64),
+};
 
 fn converged(row: &Row) -> String {
     let share = 100.0 * row.tally.converged as f64 / row.tally.systems.max(1) as f64;
@@ -52,71 +60,34 @@ fn converged(row: &Row) -> String {
     format!("{share:.0} %{helped}")
 }
 
-/// Our figures beside the published ones, for people.
-pub fn table(table: &Published, courses: &[Course]) -> String {
-    let mut header = vec!["size".to_owned()];
-    header.extend(table.columns.iter().map(|column| column.0.to_owned()));
-    let mut lines = vec![header];
-    let mut is_marked = false;
-    for course in courses {
-        let mut line = vec![course.size.to_string()];
-        for (index, (_, method)) in table.columns.iter().enumerate() {
-            let published = figure(table.figure(course.size, index));
-            let row = course.rows.iter().find(|row| row.method == *method);
-            line.push(match row {
-                Some(row) => {
-                    let mark = if row.is_solved() { "" } else { "*" };
-                    is_marked |= !row.is_solved();
-                    format!("{}{mark} ({published})", figure(ours(table, row)))
-                }
-                None => format!("– ({published})"),
-            });
-        }
-        lines.push(line);
-    }
-    let note = if is_marked {
-        "\n* not every system was solved to the tolerance"
-    } else {
-        ""
-    };
+/// What the methods took on one case and size, for people.
+pub fn course(course: &Course, columns: &[Column]) -> String {
+    let systems = &course.systems;
+    let walls = systems.walls().map(|[unknowns, separated_share]| {
+        format!(
+            ", {} at walls, {:.1} % of them separated",
+            count(unknowns.round() as u64),
+            100.0 * separated_share
+        )
+    });
     format!(
-        "Table {}: {}\nours (published by Lai et al. 2021)\n{}{note}",
-        table.number,
-        table.title,
-        aligned(&lines)
+        "{} {}: {} of {} unknowns{}; averages per system\n{}",
+        course.case,
+        course.size,
+        plural(systems.count, "system"),
+        count(systems.unknowns().round() as u64),
+        walls.unwrap_or_default(),
+        table(columns, &course.rows),
     )
 }
 
-/// The same for programs.
-pub fn table_json(table: &Published, courses: &[Course]) -> Value {
-    let mut figures = Vec::new();
-    for course in courses {
-        for (index, (name, method)) in table.columns.iter().enumerate() {
-            let row = course.rows.iter().find(|row| row.method == *method);
-            let published = match table.figure(course.size, index) {
-                DIVERGED => json!("diverged"),
-                value => json!(value), // NaN, not given, becomes null
-            };
-            figures.push(json!({
-                "size": course.size,
-                "column": name,
-                "method": method,
-                "ours": row.map(|row| ours(table, row)),
-                "converged": row.map(Row::is_solved),
-                "published": published,
-            }));
-        }
-    }
-    json!({ "number": table.number, "title": table.title, "figures": figures })
-}
-
-/// What the table counts, as we measured it.
-fn ours(table: &Published, row: &Row) -> f64 {
-    match table.quantity {
-        Quantity::Iterations => row.average_iterations(),
-        Quantity::OuterIterations => row.average_outer_iterations(),
-        Quantity::Seconds => row.average_seconds(),
-    }
+/// A line for each row below the heads.
+pub fn table<'a>(columns: &[Column], rows: impl IntoIterator<Item = &'a Row>) -> String {
+    let head = columns.iter().map(|column| column.title.to_owned());
+    let mut lines = vec![head.collect::<Vec<_>>()];
+    let line = |row| columns.iter().map(|column| (column.cell)(row)).collect();
+    lines.extend(rows.into_iter().map(line));
+    aligned(&lines)
 }
 
 /// A figure with three digits that count, or more where they stand before the point.
@@ -172,7 +143,7 @@ mod tests {
             (0.00054, "0.00054"),
             (70.92, "70.9"),
             (f64::NAN, "NA"),
-            (DIVERGED, "diverged"),
+            (f64::INFINITY, "diverged"),
         ];
         for (value, text) in expected {
             assert_eq!(figure(value), text);

@@ -1,12 +1,12 @@
-//! From arguments to what is run.
+//! From arguments to what is run of the paper's test.
 
 use plash_scene::memory::total_ram;
 use plash_solve::Tolerance;
 
 use super::need::{Need, fits};
 use super::published::Published;
-use crate::args::BenchViscosity;
-use crate::commands::bench::no_twins;
+use crate::args::{BenchViscosity, Period};
+use crate::commands::bench::{chosen, no_twins};
 use crate::failure::{Failure, Outcome};
 use crate::viscous::Choice;
 
@@ -34,6 +34,9 @@ pub enum Case {
 }
 
 impl Case {
+    /// Both.
+    pub const ALL: [Case; 2] = [Case::Sine2d, Case::Sine3d];
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -42,13 +45,17 @@ impl Case {
         }
     }
 
-    fn parse(name: &str) -> Outcome<Case> {
-        let cases = [Case::Sine2d, Case::Sine3d];
-        let found = cases.into_iter().find(|case| case.name() == name);
-        found.ok_or_else(|| {
-            Failure::bad_input(format!("--case {name}: no case of viscosity"))
-                .help("the cases are sine2d and sine3d")
-        })
+    /// The case of a name; any other names a scene.
+    pub fn named(name: &str) -> Option<Case> {
+        Case::ALL.into_iter().find(|case| case.name() == name)
+    }
+
+    /// 2 or 3.
+    pub fn dimensions(self) -> usize {
+        match self {
+            Case::Sine2d => 2,
+            Case::Sine3d => 3,
+        }
     }
 
     fn default_size(self) -> u64 {
@@ -106,13 +113,12 @@ impl Plan {
     /// Completes the arguments by those of the table, or by defaults.
     pub fn new(args: &BenchViscosity) -> Outcome<Plan> {
         let table = args.table.and_then(Published::find);
-        let case = match table {
-            Some(table) => table.case,
-            None => Case::parse(&args.case)?,
-        };
+        let case = table.map(|table| table.case);
+        let case = case.or(Case::named(&args.case)).unwrap_or(Case::Sine3d);
+        check_period(case, args.period)?;
         let choices = choices(args, table)?;
         let ram = total_ram();
-        let ram = ram.filter(|_| !args.force);
+        let ram = ram.filter(|_| !args.common.force);
         let need = Need::new(&choices, args.dump.is_some());
         let (sizes, left_out) = match (args.sizes.as_slice(), table) {
             ([], Some(table)) => fitting(table, need, ram),
@@ -130,12 +136,8 @@ impl Plan {
             case,
             sizes,
             choices,
-            contrast: args.contrast,
-            tolerance: Tolerance {
-                relative: args.tol,
-                absolute: 0.0,
-                max_iterations: args.max_iterations,
-            },
+            contrast: args.contrast.unwrap_or(1.0),
+            tolerance: args.common.tolerance(),
             table,
             left_out,
         })
@@ -151,22 +153,35 @@ impl Plan {
     }
 }
 
-fn choices(args: &BenchViscosity, table: Option<&Published>) -> Outcome<Vec<Choice>> {
+/// The methods that are named, or those of the table, or the usual ones.
+pub fn choices(args: &BenchViscosity, table: Option<&Published>) -> Outcome<Vec<Choice>> {
     let names: Vec<&str> = match (args.methods.as_slice(), table) {
         ([], Some(table)) => table.methods().collect(),
         ([], None) => DEFAULT_METHODS.to_vec(),
         (names, _) => names.iter().map(|name| name.trim()).collect(),
     };
-    let mut choices = Vec::new();
-    for name in names {
-        let choice = Choice::parse(name)
-            .map_err(|why| Failure::bad_input(format!("--methods {name}: {why}")))?;
-        if choices.contains(&choice) {
-            return Err(Failure::bad_input(format!("--methods names {name} twice")));
-        }
-        choices.push(choice);
+    chosen(&names, Choice::parse)
+}
+
+/// The test is no simulation.
+fn check_period(case: Case, period: Period) -> Outcome {
+    let Period {
+        frames,
+        frame,
+        steps,
+    } = period;
+    let options = [("frames", frames), ("frame", frame), ("steps", steps)];
+    let mut named = options.into_iter().filter_map(|(name, n)| Some((name, n?)));
+    match named.next() {
+        None => Ok(()),
+        Some((name, number)) => Err(Failure::bad_input(format!(
+            "--{name} {number}: {} is one system, not a simulation",
+            case.name()
+        ))
+        .help(format!(
+            "leave --{name} out, or name a scene with viscous liquid, such as --case honey"
+        ))),
     }
-    Ok(choices)
 }
 
 /// The sizes of a table that fit into memory, and those that do not.
@@ -192,18 +207,23 @@ fn check_size(case: Case, size: u64) -> Outcome {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use crate::args::{Bench, Cli, Command};
     use clap::Parser;
 
-    fn plan(line: &str) -> Outcome<Plan> {
+    /// The arguments that follow `plash bench viscosity`.
+    pub fn arguments(line: &str) -> BenchViscosity {
         let words = ["plash", "bench", "viscosity"].into_iter();
         let cli = Cli::try_parse_from(words.chain(line.split_whitespace())).expect("arguments");
         match cli.command {
-            Command::Bench(Bench::Viscosity(args)) => Plan::new(&args),
+            Command::Bench(Bench::Viscosity(args)) => args,
             other => panic!("{other:?}"),
         }
+    }
+
+    fn plan(line: &str) -> Outcome<Plan> {
+        Plan::new(&arguments(line))
     }
 
     #[test]
@@ -239,7 +259,6 @@ mod tests {
     #[test]
     fn cases_sizes_and_methods_that_are_not_there_are_refused() {
         let refused = |line: &str| plan(line).err().expect(line).message;
-        assert!(refused("--case honey").contains("honey"));
         assert!(refused("--size 0").contains("--size 0"));
         assert!(refused("--size 2000 --force").contains("2000"));
         assert!(refused("--methods gmres").contains("gauss-seidel"));
@@ -247,5 +266,14 @@ mod tests {
         assert!(refused("--methods mgpcg,chebyshev").contains("twice"));
         assert!(refused("--methods chebychev").contains("did you mean"));
         assert!(refused("--size 16,16").contains("names 16 twice"));
+    }
+
+    #[test]
+    fn the_test_has_no_frames() {
+        for line in ["--frames 3", "--frame 2", "--case sine2d --steps 1"] {
+            let refused = plan(line).err().expect(line);
+            assert!(refused.message.contains("one system"), "{refused}");
+            assert!(refused.help.expect("advice").contains("--case honey"));
+        }
     }
 }

@@ -4,60 +4,97 @@ use plash_scene::memory::human_bytes;
 use serde_json::{Value, json};
 
 use super::plan::{LeftOut, Plan};
-use super::published::{Column, Figures, Published};
-use super::trial::Trial;
+use super::published::{Column as PublishedColumn, Figures, Published};
+use crate::commands::bench::course::Course;
 use crate::commands::bench::row::{Detail, Row};
-use crate::commands::bench::text::{aligned, figure};
+use crate::commands::bench::text::{
+    CONVERGED, Column, ITERATIONS, MEMORY, METHOD, SETUP, SOLVE, aligned, figure, table,
+};
 use crate::console::count;
 
-/// What the methods took, for people.
-pub fn trials(plan: &Plan, trials: &[Trial]) -> String {
-    let head = "size unknowns method levels iterations set-up_s solve_s memory residual status";
-    let head = head.split(' ').map(|word| word.replace('_', " "));
-    let mut lines = vec![head.collect::<Vec<_>>()];
-    for trial in trials {
-        for row in &trial.rows {
-            lines.extend(row.detail.as_ref().map(|detail| line(row, detail)));
-        }
-    }
+const SIZE: Column = Column {
+    title: "size",
+    cell: |row| row.size.to_string(),
+};
+
+const UNKNOWNS: Column = Column {
+    title: "unknowns",
+    cell: |row| of_detail(row, |detail| count(detail.unknowns as u64)),
+};
+
+const LEVELS: Column = Column {
+    title: "levels",
+    cell: |row| {
+        of_detail(row, |detail| match detail.levels {
+            0 => "–".into(),
+            levels => levels.to_string(),
+        })
+    },
+};
+
+/// Of one system, where they are whole numbers.
+const ITERATIONS_OF_ONE: Column = Column {
+    title: "iterations",
+    cell: |row| figure(row.average_iterations()),
+};
+
+const RESIDUAL: Column = Column {
+    title: "residual",
+    cell: |row| of_detail(row, |detail| format!("{:.1e}", detail.residual)),
+};
+
+const STATUS: Column = Column {
+    title: "status",
+    cell: |row| of_detail(row, |detail| detail.status.into()),
+};
+
+/// What is told of each method on one system.
+const SINE_COLUMNS: [Column; 10] = [
+    SIZE,
+    UNKNOWNS,
+    METHOD,
+    LEVELS,
+    ITERATIONS_OF_ONE,
+    SETUP,
+    SOLVE,
+    MEMORY,
+    RESIDUAL,
+    STATUS,
+];
+
+/// What is told of each method on the systems of a scene.
+pub const SCENE_COLUMNS: [Column; 8] = [
+    METHOD, LEVELS, ITERATIONS, SETUP, SOLVE, CONVERGED, RESIDUAL, MEMORY,
+];
+
+fn of_detail(row: &Row, cell: impl Fn(&Detail) -> String) -> String {
+    row.detail.as_ref().map_or("–".into(), cell)
+}
+
+/// What the methods took on the test, for people.
+pub fn courses(plan: &Plan, courses: &[Course]) -> String {
     let contrast = match plan.contrast {
         1.0 => String::new(),
         contrast => format!(", viscosity varied by a factor of {contrast}"),
     };
+    let rows = courses.iter().flat_map(|course| &course.rows);
     format!(
         "{}{contrast}, to a residual of {:e}\n{}",
         plan.case.name(),
         plan.tolerance.relative,
-        aligned(&lines)
+        table(&SINE_COLUMNS, rows)
     )
 }
 
-fn line(row: &Row, detail: &Detail) -> Vec<String> {
-    vec![
-        row.size.to_string(),
-        count(detail.unknowns as u64),
-        row.method.clone(),
-        match detail.levels {
-            0 => "–".into(),
-            levels => levels.to_string(),
-        },
-        figure(row.average_iterations()),
-        figure(row.average_setup_seconds()),
-        figure(row.average_solve_seconds()),
-        human_bytes(row.peak_memory_bytes as u64),
-        format!("{:.1e}", detail.residual),
-        detail.status.into(),
-    ]
-}
-
 /// Our figures beside the published ones, if there are any for these sizes.
-pub fn beside_published(plan: &Plan, trials: &[Trial]) -> Option<String> {
+pub fn beside_published(plan: &Plan, courses: &[Course]) -> Option<String> {
     let table = match plan.table {
         Some(table) => table,
         None => Published::of(plan.case).filter(|_| plan.contrast == 1.0)?,
     };
-    let is_shown = |trial: &&Trial| plan.table.is_some() || table.sizes().any(|s| s == trial.size);
-    let shown: Vec<&Trial> = trials.iter().filter(is_shown).collect();
+    let is_shown =
+        |course: &&Course| plan.table.is_some() || table.sizes().any(|s| s == course.size);
+    let shown: Vec<&Course> = courses.iter().filter(is_shown).collect();
     if shown.is_empty() {
         let sizes: Vec<String> = table.sizes().map(|size| size.to_string()).collect();
         return Some(format!(
@@ -70,12 +107,12 @@ pub fn beside_published(plan: &Plan, trials: &[Trial]) -> Option<String> {
     let head = head.split(' ').map(|word| word.replace('_', " "));
     let mut lines = vec![head.collect::<Vec<_>>()];
     let mut is_marked = false;
-    for trial in shown {
+    for course in shown {
         for column in table.columns {
-            let row = row_of(trial, column);
+            let row = row_of(course, column);
             is_marked |= row.is_some_and(|row| !row.is_solved());
-            let published = table.figures(column, trial.size);
-            lines.push(pairs(row, column, published, trial.size));
+            let published = table.figures(column, course.size);
+            lines.push(pairs(row, column, published, course.size));
         }
     }
     let note = if is_marked {
@@ -91,8 +128,8 @@ pub fn beside_published(plan: &Plan, trials: &[Trial]) -> Option<String> {
     ))
 }
 
-fn row_of<'a>(trial: &'a Trial, column: &Column) -> Option<&'a Row> {
-    let rows = &mut trial.rows.iter();
+fn row_of<'a>(course: &'a Course, column: &PublishedColumn) -> Option<&'a Row> {
+    let rows = &mut course.rows.iter();
     rows.find(|row| Some(row.method.as_str()) == column.method)
 }
 
@@ -126,7 +163,12 @@ pub fn progress(row: &Row) -> String {
 }
 
 /// A line of the table; figures of a solve that did not reach the tolerance have a mark.
-fn pairs(row: Option<&Row>, column: &Column, published: Figures, size: u64) -> Vec<String> {
+fn pairs(
+    row: Option<&Row>,
+    column: &PublishedColumn,
+    published: Figures,
+    size: u64,
+) -> Vec<String> {
     let pair = |ours: Option<String>, published: Option<String>| {
         let ours = ours.unwrap_or_else(|| "–".into());
         published.map_or_else(|| ours.clone(), |published| format!("{ours} ({published})"))
@@ -162,14 +204,14 @@ fn pairs(row: Option<&Row>, column: &Column, published: Figures, size: u64) -> V
 }
 
 /// The same for programs.
-pub fn table_json(table: &Published, trials: &[Trial]) -> Value {
+pub fn table_json(table: &Published, courses: &[Course]) -> Value {
     let mut figures = Vec::new();
-    for trial in trials {
+    for course in courses {
         for column in table.columns {
-            let row = row_of(trial, column);
-            let published = table.figures(column, trial.size);
+            let row = row_of(course, column);
+            let published = table.figures(column, course.size);
             figures.push(json!({
-                "size": trial.size,
+                "size": course.size,
                 "column": column.name,
                 "method": column.method,
                 "ours": row.map(|row| json!({

@@ -1,11 +1,10 @@
 //! From arguments to what is run.
 
-use plash_solve::Tolerance;
-
 use super::entry::Choice;
-use super::no_twins;
 use super::published::{Published, Systems};
-use crate::args::BenchPressure;
+use crate::args::{BenchPressure, Period};
+use crate::commands::bench::arena::{Program, Wanted};
+use crate::commands::bench::{chosen, no_twins};
 use crate::failure::{Failure, Outcome};
 
 /// Compared unless others are named: the default, the linear ones, and the papers' best.
@@ -13,31 +12,12 @@ const DEFAULT_METHODS: [&str; 6] = ["auto", "mgpcg", "pcg-mic", "pi-pcg", "pi-mg
 
 /// What is run.
 pub struct Plan {
-    /// The scene, as named.
-    pub case: String,
-    /// Cells along its longest side; `None` as the scene says.
-    pub sizes: Vec<Option<u64>>,
+    /// The simulations.
+    pub program: Program,
     /// What is compared.
     pub choices: Vec<Choice>,
-    /// On which systems.
-    pub systems: Wanted,
-    /// Whether each solve starts from nothing.
-    pub cold: bool,
-    /// When a solve is done.
-    pub tolerance: Tolerance,
     /// The table to print.
     pub table: Option<&'static Published>,
-}
-
-/// Which systems the methods get.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    /// Frames to simulate; `None` as the scene says.
-    pub frames: Option<u64>,
-    /// Only the first system of the last frame.
-    pub only_last: bool,
-    /// The most systems.
-    pub steps: Option<u64>,
 }
 
 impl Plan {
@@ -46,24 +26,20 @@ impl Plan {
         let table = args.table.and_then(Published::find);
         let choices = choices(args, table)?;
         no_twins(&args.sizes)?;
-        let systems = wanted(args, table);
         let case = table.map_or(args.case.as_str(), |table| table.case);
         let sizes = match (args.sizes.as_slice(), table) {
             ([], Some(table)) => table.sizes().map(Some).collect(),
-            ([], None) => vec![None],
-            (sizes, _) => sizes.iter().copied().map(Some).collect(),
+            (sizes, _) => Program::sizes(sizes),
         };
-        Ok(Plan {
+        let program = Program {
             case: case.to_owned(),
             sizes,
+            systems: wanted(args.period, table),
+            force: args.common.force,
+        };
+        Ok(Plan {
+            program,
             choices,
-            systems,
-            cold: args.cold,
-            tolerance: Tolerance {
-                relative: args.tol,
-                absolute: 0.0,
-                max_iterations: args.max_iterations,
-            },
             table,
         })
     }
@@ -75,7 +51,7 @@ fn choices(args: &BenchPressure, table: Option<&Published>) -> Outcome<Vec<Choic
     let names: Vec<&str> = match (args.methods.as_slice(), table) {
         ([], Some(_)) => of_table.clone(),
         ([], None) => DEFAULT_METHODS.to_vec(),
-        (names, _) => names.iter().map(String::as_str).collect(),
+        (names, _) => names.iter().map(|name| name.trim()).collect(),
     };
     if let (Some(table), Some(name)) = (table, names.iter().find(|n| !of_table.contains(n))) {
         return Err(Failure::bad_input(format!(
@@ -84,36 +60,23 @@ fn choices(args: &BenchPressure, table: Option<&Published>) -> Outcome<Vec<Choic
         ))
         .help(format!("its methods are {}", of_table.join(", "))));
     }
-    let mut choices = Vec::new();
-    for name in names {
-        let choice = Choice::parse(name.trim())
-            .map_err(|why| Failure::bad_input(format!("--methods {name}: {why}")))?;
-        if choices.contains(&choice) {
-            return Err(Failure::bad_input(format!("--methods names {name} twice")));
-        }
-        choices.push(choice);
-    }
-    Ok(choices)
+    chosen(&names, Choice::parse)
 }
 
-fn wanted(args: &BenchPressure, table: Option<&Published>) -> Wanted {
-    let all = |frames| Wanted {
-        frames,
-        only_last: false,
-        steps: args.steps,
-    };
-    let first_of = |frame| Wanted {
-        frames: Some(frame),
-        only_last: true,
-        steps: None,
-    };
-    match (args.frame, args.frames, table.map(|table| table.systems)) {
-        (Some(frame), _, _) => first_of(frame),
-        (None, Some(frames), _) => all(Some(frames)),
-        // Some systems of the beginning are asked for, not the one of a late frame.
-        (None, None, Some(Systems::FirstOf(frame))) if args.steps.is_none() => first_of(frame),
-        (None, None, Some(Systems::OfFrames(frames))) => all(Some(frames)),
-        (None, None, _) => all(None),
+/// The systems that are asked for, or else those of the table.
+fn wanted(period: Period, table: Option<&Published>) -> Wanted {
+    let asked = Wanted::of(period);
+    if period.frame.or(period.frames).is_some() {
+        return asked;
+    }
+    match table.map(|table| table.systems) {
+        // Some systems of the beginning may be asked for, not the one of a late frame.
+        Some(Systems::FirstOf(frame)) if period.steps.is_none() => Wanted::first_of(frame),
+        Some(Systems::OfFrames(frames)) => Wanted {
+            frames: Some(frames),
+            ..asked
+        },
+        _ => asked,
     }
 }
 
@@ -135,24 +98,24 @@ mod tests {
     #[test]
     fn a_table_fixes_what_is_not_said() {
         let plan = plan("--table 9").expect("a plan");
-        assert_eq!(plan.case, "sphere3d");
-        assert_eq!(plan.sizes, [Some(32), Some(64)]);
+        assert_eq!(plan.program.case, "sphere3d");
+        assert_eq!(plan.program.sizes, [Some(32), Some(64)]);
         assert_eq!(plan.choices.len(), 7);
-        assert!(plan.systems.only_last && plan.systems.frames == Some(10));
+        assert!(plan.program.systems.only_last && plan.program.systems.frames == Some(10));
     }
 
     #[test]
     fn what_is_said_wins_over_the_table() {
         let plan = plan("--table 2 --size 16,24 --methods fas-mg,newton --frames 3 --steps 4");
         let plan = plan.expect("a plan");
-        assert_eq!(plan.sizes, [Some(16), Some(24)]);
+        assert_eq!(plan.program.sizes, [Some(16), Some(24)]);
         assert_eq!(plan.choices.len(), 2);
         let expected = Wanted {
             frames: Some(3),
             only_last: false,
             steps: Some(4),
         };
-        assert_eq!(plan.systems, expected);
+        assert_eq!(plan.program.systems, expected);
     }
 
     #[test]

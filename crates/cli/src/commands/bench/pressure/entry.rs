@@ -1,13 +1,13 @@
 //! A method in the comparison: its name, its warm start, and what it has taken so far.
 
 use std::collections::HashMap;
-use std::time::Instant;
 
 use plash_solve::galerkin::{Boundary, Coarse, Interpolation};
 use plash_solve::{Method, MethodOptions, Policy, Problem, Solver, SubSolver, Tolerance};
 
-use super::memory::Memory;
-use super::row::{Row, Tally};
+use crate::commands::bench::memory::Memory;
+use crate::commands::bench::row::{Row, Tally};
+use crate::stopwatch::timed;
 
 /// A method, or a variant of one, under the name it was asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,17 +121,13 @@ impl Entry {
         let Entry {
             solver, x, policy, ..
         } = self;
-        let (mut setup, mut solve) = (0.0, 0.0);
-        let solved = self.memory.count(|| {
-            let start = Instant::now();
-            let prepared = solver.prepare(problem);
-            setup = start.elapsed().as_secs_f64();
-            prepared?;
-            let solved = solver.solve(problem, policy, x, tolerance);
-            solve = start.elapsed().as_secs_f64() - setup;
-            solved
+        let (solved, seconds) = self.memory.count(|| {
+            let (prepared, setup) = timed(|| solver.prepare(problem));
+            let (solved, solve) =
+                timed(|| prepared.and_then(|()| solver.solve(problem, policy, x, tolerance)));
+            (solved, [setup, solve])
         });
-        self.tally.add_system([setup, solve]);
+        self.tally.add_system(seconds);
         match solved {
             Ok(solved) => {
                 let solution = &solved.solution;

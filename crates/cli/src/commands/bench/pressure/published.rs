@@ -308,7 +308,7 @@ impl Published {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::bench::entry::Choice;
+    use crate::commands::bench::pressure::entry::Choice;
 
     #[test]
     fn every_row_is_as_long_as_its_table_and_every_method_exists() {
