@@ -19,6 +19,7 @@ mod fractions;
 mod problem;
 #[cfg(test)]
 mod tests;
+mod wet;
 
 use std::collections::HashMap;
 
@@ -101,11 +102,7 @@ impl<const D: usize> Diffusion<D> {
             solver: first,
             cells,
         } = self;
-        let body = LiquidBody {
-            domain,
-            stiffness: stiffness(domain, material, cells, dt),
-            marks,
-        };
+        let body = LiquidBody::new(domain, stiffness(domain, material, cells, dt), marks);
         observer.viscosity(&BodyProblem {
             body: &body,
             load: |solver: &mut ViscousSolver<D>| load(solver, &body, u),

@@ -6,6 +6,7 @@ use plash_solve::staggered::{Body, Fill};
 use super::Marks;
 use super::cells::CellViscosity;
 use super::fractions::{AROUND, octants};
+use super::wet::Wet;
 use crate::pressure::Domain;
 
 /// Less than this share of an octant is nothing. Faces that only such slivers touch weigh next to
@@ -33,9 +34,24 @@ pub(super) struct LiquidBody<'a, const D: usize> {
     pub(super) domain: &'a Domain<'a, D>,
     pub(super) stiffness: Stiffness<'a, D>,
     pub(super) marks: Marks<'a, D>,
+    wet: Wet<D>,
 }
 
-impl<const D: usize> LiquidBody<'_, D> {
+impl<'a, const D: usize> LiquidBody<'a, D> {
+    /// The liquid of a domain.
+    pub(super) fn new(
+        domain: &'a Domain<'a, D>,
+        stiffness: Stiffness<'a, D>,
+        marks: Marks<'a, D>,
+    ) -> Self {
+        LiquidBody {
+            domain,
+            stiffness,
+            marks,
+            wet: Wet::new(domain.grid, domain.runs, domain.phi),
+        }
+    }
+
     fn index(&self, cell: [i32; D]) -> usize {
         self.domain.grid.layout().index(cell)
     }
@@ -71,13 +87,12 @@ impl<const D: usize> Body<D> for LiquidBody<'_, D> {
     }
 
     fn fill(&self, cell: [i32; D]) -> Fill {
+        if let Some(is_full) = self.wet.is_full(cell) {
+            return if is_full { Fill::Full } else { Fill::Empty };
+        }
         let phi = self.domain.phi.as_slice();
         let around = indices_around(self.domain.grid, cell);
         let around = &around[..3usize.pow(D as u32)];
-        let liquid = phi[self.index(cell)] < 0.0;
-        if around.iter().all(|&i| (phi[i] < 0.0) == liquid) {
-            return if liquid { Fill::Full } else { Fill::Empty };
-        }
         let mut values = [0.0; AROUND];
         for (value, &index) in values.iter_mut().zip(around) {
             *value = phi[index];
@@ -148,10 +163,11 @@ fn on_grid<const D: usize>(grid: &Grid<D>, at: [i32; D]) -> [i32; D] {
 
 /// Memory indices of the `3^D` cells around a cell, x fastest. Beyond a side of the domain the
 /// liquid goes on as if mirrored.
+#[inline]
 fn indices_around<const D: usize>(grid: &Grid<D>, cell: [i32; D]) -> [usize; AROUND] {
     let strides = grid.layout().strides();
     let center = grid.layout().index(cell);
-    let mut shifts = [[0isize; 3]; D];
+    let mut shifts = [[0isize; 3]; 3];
     for a in 0..D {
         let stride = strides[a] as isize;
         let last = grid.cells()[a] as i32 - 1;
@@ -163,11 +179,8 @@ fn indices_around<const D: usize>(grid: &Grid<D>, cell: [i32; D]) -> [usize; ARO
     }
     let mut indices = [center; AROUND];
     for (n, index) in indices.iter_mut().enumerate().take(3usize.pow(D as u32)) {
-        let mut rest = n;
-        for along in &shifts {
-            *index = index.wrapping_add_signed(along[rest % 3]);
-            rest /= 3;
-        }
+        let shift = shifts[0][n % 3] + shifts[1][n / 3 % 3] + shifts[2][n / 9];
+        *index = index.wrapping_add_signed(shift);
     }
     indices
 }

@@ -52,6 +52,15 @@ fn octant_share<const D: usize>(corners: &[f64; AROUND], octant: usize) -> f64 {
             -stride
         }
     };
+    // Most octants of a cell near the surface are on one side of it.
+    let corner = |k: usize| {
+        let along = (0..D).filter(|a| k >> a & 1 == 1);
+        corners[along.fold(center, |at, a| at.wrapping_add_signed(step(a)))]
+    };
+    let below = (0..1 << D).filter(|&k| corner(k) < 0.0).count();
+    if below == 0 || below == 1 << D {
+        return if below == 0 { 0.0 } else { 1.0 };
+    }
     let orders: &[&[usize]] = if D == 2 { &ORDERS_2 } else { &ORDERS_3 };
     let mut sum = 0.0;
     for order in orders {

@@ -71,11 +71,11 @@ impl<const D: usize> Sample<D> {
     }
 
     fn body<T>(&self, look: impl Fn(&LiquidBody<'_, D>) -> T) -> T {
-        look(&LiquidBody {
-            domain: &self.domain(),
-            stiffness: Stiffness::Uniform(1.0),
-            marks: self.marks(),
-        })
+        look(&LiquidBody::new(
+            &self.domain(),
+            Stiffness::Uniform(1.0),
+            self.marks(),
+        ))
     }
 
     /// The share of a cell that is liquid.

@@ -162,6 +162,11 @@ impl<const D: usize> Ground<D> for Coarsened<D> {
         }
     }
 
+    fn is_full(&self, cell: [i32; D]) -> bool {
+        let inside = (0..D).all(|a| cell[a] >= 0 && cell[a] < self.cells[a] as i32);
+        inside && self.kind(cell).is_full
+    }
+
     fn is_on_open_side(&self, axis: usize, at: i32) -> bool {
         (at <= 0 && self.open[axis][0]) || (at >= self.cells[axis] as i32 && self.open[axis][1])
     }

@@ -49,6 +49,8 @@ pub trait Ground<const D: usize>: Sync {
     fn lets_go(&self, cell: [i32; D]) -> bool;
     /// What kind of cell one of the lattice is.
     fn kind(&self, cell: [i32; D]) -> Kind;
+    /// Whether a cell is one of the lattice and full.
+    fn is_full(&self, cell: [i32; D]) -> bool;
     /// Whether a face or an edge at this coordinate along an axis lies on an open side, with
     /// nothing beyond.
     fn is_on_open_side(&self, axis: usize, at: i32) -> bool;
@@ -87,16 +89,19 @@ pub struct Sampled<'a, B, const D: usize> {
     parts: Vec<Vec<[f32; 8]>>,
 }
 
-/// Codes of cells: empty, full, or the number of a part.
-const EMPTY: u32 = 0;
-const FULL: u32 = 1;
-const FIRST_PART: u32 = 2;
-/// Set where obstacles may be near.
-const NEAR: u32 = 1 << 31;
+/// The part of a body's lattice that is not empty, and what is just beyond it.
+pub struct Extent<const D: usize> {
+    /// Its first cell.
+    pub offset: [i32; D],
+    /// Cells along each axis.
+    pub cells: [usize; D],
+    /// Whether it ends in the open, along each axis on the low and the high side.
+    pub open: [[bool; 2]; D],
+}
 
-impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
-    /// Samples a body; `None` if its bounds are empty.
-    pub fn new(body: &'a B) -> Option<Self> {
+impl<const D: usize> Extent<D> {
+    /// Where a body is; `None` if its bounds are empty.
+    pub fn of(body: &impl Body<D>) -> Option<Self> {
         let [low, high] = body.bounds();
         let total = body.cells();
         if (0..D).any(|a| low[a] > high[a] || total[a] == 0) {
@@ -105,13 +110,35 @@ impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
         // Faces may be free one cell beyond what is filled.
         let offset: [i32; D] = std::array::from_fn(|a| (low[a] - 1).max(0));
         let end: [i32; D] = std::array::from_fn(|a| (high[a] + 2).min(total[a] as i32));
-        let cells: [usize; D] = std::array::from_fn(|a| (end[a] - offset[a]) as usize);
-        let open = std::array::from_fn(|a| {
-            [
-                offset[a] > 0 || body.is_open(a, 0),
-                end[a] < total[a] as i32 || body.is_open(a, 1),
-            ]
-        });
+        Some(Extent {
+            offset,
+            cells: std::array::from_fn(|a| (end[a] - offset[a]) as usize),
+            open: std::array::from_fn(|a| {
+                [
+                    offset[a] > 0 || body.is_open(a, 0),
+                    end[a] < total[a] as i32 || body.is_open(a, 1),
+                ]
+            }),
+        })
+    }
+}
+
+/// Codes of cells: empty, full, or the number of a part.
+const EMPTY: u32 = 0;
+const FULL: u32 = 1;
+const FIRST_PART: u32 = 2;
+/// Set where obstacles may be near.
+const NEAR: u32 = 1 << 31;
+
+impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
+    /// Samples a body where it is.
+    pub fn new(body: &'a B, extent: Extent<D>) -> Self {
+        let [low, high] = body.bounds();
+        let Extent {
+            offset,
+            cells,
+            open,
+        } = extent;
         let plane: usize = cells[..D - 1].iter().product();
         let mut codes = vec![EMPTY; plane * cells[D - 1]];
         let parts = codes
@@ -135,7 +162,7 @@ impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
                 false => 0.0,
             }));
         }
-        Some(sampled)
+        sampled
     }
 
     /// The stiffness of cells by memory index, if it varies.
@@ -374,6 +401,11 @@ impl<B: Body<D>, const D: usize> Ground<D> for Sampled<'_, B, D> {
             is_full: code & !NEAR == FULL,
             is_plain: code == FULL,
         }
+    }
+
+    #[inline]
+    fn is_full(&self, cell: [i32; D]) -> bool {
+        self.contains(cell) && self.kind(cell).is_full
     }
 
     fn is_on_open_side(&self, axis: usize, at: i32) -> bool {

@@ -86,6 +86,10 @@ impl<const D: usize> Face<D> {
 
     /// The sample that it hangs by, if it has no mass and nothing holds it.
     fn hangs_by(self, samples: &Samples<D>, ground: &impl Ground<D>) -> Option<Sample<D>> {
+        // Cheapest first: most faces near a surface are those of a full cell.
+        if ground.is_full(self.at) || ground.is_full(moved(self.at, self.axis, -1)) {
+            return None;
+        }
         let thread = self.thread(samples)?;
         let is_light = mean(ground, self.at, &[self.axis]).0 <= 0.0;
         (is_light && !ground.is_held(self.axis, self.at)).then_some(thread)
@@ -98,6 +102,9 @@ pub fn peel<const D: usize>(samples: &mut Samples<D>, ground: &impl Ground<D>) {
     let hanging = |z: usize| {
         let mut found = Vec::new();
         samples.each(z, |at, place| {
+            if place.is_full {
+                return;
+            }
             let weighted = all_of(at).filter(|sample| sample.weight(place).weight > 0.0);
             let faces = weighted.flat_map(Sample::faces);
             found.extend(faces.filter(|face| face.hangs_by(samples, ground).is_some()));

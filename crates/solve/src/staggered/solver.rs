@@ -7,7 +7,7 @@ use super::body::Body;
 use super::csr::{Numbers, couplings, matrix};
 use super::cycle::Hierarchy;
 use super::field::{self, Vector};
-use super::ground::Sampled;
+use super::ground::{Extent, Sampled};
 use super::level::Level;
 use super::method::{ViscousMethod, ViscousOptions};
 use super::mgpcg::{Mgpcg, Task};
@@ -60,16 +60,17 @@ impl<const D: usize> ViscousSolver<D> {
             .map_or_else(Vec::new, Hierarchy::into_spare);
         self.fault = None;
         self.mgpcg.forget();
-        let Some(ground) = Sampled::new(body) else {
+        let Some(extent) = Extent::of(body) else {
             return;
         };
-        let Some(shape) = Shape::new(ground.cells) else {
+        let Some(shape) = Shape::new(extent.cells) else {
             self.fault = Some(SolveError::TooLarge {
                 quantity: "lattice of faces",
             });
             return;
         };
-        self.offset = ground.offset;
+        self.offset = extent.offset;
+        let ground = Sampled::new(body, extent);
         let graded = ground.graded(&shape);
         if !ground.is_finite(graded.as_deref()) {
             self.fault = Some(SolveError::NotFinite {

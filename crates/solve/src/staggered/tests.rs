@@ -4,7 +4,7 @@ use super::body::{Body, Fill};
 use super::csr::{Numbers, matrix};
 use super::cycle::{Floor, Hierarchy, each_plane};
 use super::field::{self, Vector};
-use super::ground::Sampled;
+use super::ground::{Extent, Sampled};
 use super::kernel;
 use super::level::Level;
 use super::method::{Smoother, ViscousMethod, ViscousOptions};
@@ -26,8 +26,9 @@ fn hierarchy<const D: usize>(body: &impl Body<D>) -> Hierarchy<D> {
 }
 
 fn hierarchy_with<const D: usize>(body: &impl Body<D>, smoother: Smoother) -> Hierarchy<D> {
-    let ground = Sampled::new(body).expect("a body");
-    let shape = Shape::new(ground.cells).expect("a small lattice");
+    let extent = Extent::of(body).expect("a body");
+    let shape = Shape::new(extent.cells).expect("a small lattice");
+    let ground = Sampled::new(body, extent);
     let graded = ground.graded(&shape);
     let level = Level::new(shape, &ground, ground.uniform.unwrap_or(1.0), graded);
     let options = ViscousOptions {
@@ -124,6 +125,63 @@ fn cycle_is_symmetric_and_positive<const D: usize>(body: &impl Body<D>, smoother
         (one - other).abs() < 1e-5 * size,
         "{smoother}: {one} and {other}"
     );
+}
+
+/// Columns of what a cycle makes of unit vectors.
+fn dense_cycle<const D: usize>(hierarchy: &mut Hierarchy<D>) -> Vec<Vec<f64>> {
+    let numbers = Numbers::new(&hierarchy.floors[0].level);
+    let faces: Vec<(usize, usize)> = numbers.iter().collect();
+    let column = |&(axis, i): &(usize, usize)| {
+        let floor = &mut hierarchy.floors[0];
+        floor.b = field::zeros(floor.level.shape.len, 0);
+        floor.b[axis][i] = 1.0;
+        hierarchy.cycle();
+        let x = &hierarchy.floors[0].x;
+        faces.iter().map(|&(a, k)| f64::from(x[a][k])).collect()
+    };
+    faces.iter().map(column).collect()
+}
+
+/// All pivots of the symmetric part, scaled by its diagonal, are positive.
+fn is_positive_definite(columns: &[Vec<f64>]) -> bool {
+    let n = columns.len();
+    let scale = |i: usize| 1.0 / columns[i][i].sqrt();
+    let entry = |i: usize, j: usize| 0.5 * (columns[i][j] + columns[j][i]) * scale(i) * scale(j);
+    let mut l = vec![vec![0.0; n]; n];
+    for j in 0..n {
+        for i in j..n {
+            let dot: f64 = (0..j).map(|k| l[i][k] * l[j][k]).sum();
+            let rest = entry(i, j) - dot;
+            if i == j && (rest.is_nan() || rest <= 0.0) {
+                return false;
+            }
+            l[i][j] = if i == j { rest.sqrt() } else { rest / l[j][j] };
+        }
+    }
+    true
+}
+
+/// The whole preconditioner, column by column, on a body of a few levels.
+fn cycles_are_positive_definite<const D: usize>(body: &impl Body<D>) {
+    for &smoother in Smoother::ALL {
+        let mut hierarchy = hierarchy_with(body, smoother);
+        if smoother != Smoother::JacobiNaive {
+            assert!(hierarchy.floors.len() > 1);
+        }
+        let columns = dense_cycle(&mut hierarchy);
+        assert!(columns.len() > 400, "{} unknowns", columns.len());
+        assert!(is_positive_definite(&columns), "{smoother}");
+    }
+}
+
+#[test]
+fn cycles_are_positive_definite_2d() {
+    cycles_are_positive_definite(&Sine::<2>::new(24));
+}
+
+#[test]
+fn cycles_are_positive_definite_3d() {
+    cycles_are_positive_definite(&Sine::<3>::graded(8, 30.0));
 }
 
 fn every_coarse_unknown_has_mass<const D: usize>(body: &impl Body<D>) {
