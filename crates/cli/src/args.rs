@@ -190,9 +190,9 @@ pub struct Solve {
     /// MatrixMarket format with NAME_b.mtx and NAME_S.mtx beside it
     pub problem: PathBuf,
     /// For pressure pcg-mic, mgpcg (both ignore S); pi-mgpcg, fas-mg, pi-pcg, pi-mg, pe-pcg,
-    /// pe-mg, newton, fmg, tnnmg, mprgp, psor; or auto, the default. For viscosity mgpcg or auto,
-    /// the default, mgpcg by its smoother (chebyshev, box, jacobi, jacobi-naive, gauss-seidel,
-    /// vanka), pcg-ic or pcg-jacobi
+    /// pe-mg, newton, fmg, tnnmg, mprgp, psor; or auto, the default. For viscosity mgpcg, or
+    /// mgpcg by its smoother (chebyshev, box, jacobi, jacobi-naive, gauss-seidel, vanka), pcg-ic,
+    /// pcg-jacobi; or auto, the default: mgpcg, or pcg-ic where there is no lattice of faces
     #[arg(short, long, value_name = "METHOD")]
     pub method: Option<String>,
     /// What solves the linear systems of newton: pcg, gmres, bicgstab or cr [default: pcg]

@@ -23,13 +23,18 @@ impl Choice {
             },
         });
         let assembled = [ViscousMethod::PcgIc, ViscousMethod::PcgJacobi];
-        multigrid.chain(assembled.into_iter().map(|method| Choice {
+        multigrid.chain(assembled.map(Choice::assembled))
+    }
+
+    /// A method that works on the matrix.
+    pub fn assembled(method: ViscousMethod) -> Choice {
+        Choice {
             name: method.as_str(),
             options: ViscousOptions {
                 method,
                 ..ViscousOptions::default()
             },
-        }))
+        }
     }
 
     /// The method of a name. `mgpcg` is multigrid with its usual smoother, and goes by the name of

@@ -154,6 +154,56 @@ fn info_names_what_solved_for_viscosity() {
 }
 
 #[test]
+fn a_run_says_at_its_end_which_solves_missed_their_tolerance() {
+    let place = Place::with(&[("thick.toml", TINY_THICK)]);
+    let missed = [
+        "--set",
+        "viscosity.max-iterations=1",
+        "--set",
+        "viscosity.tolerance=1e-10",
+    ];
+    let ended = place.succeed(&[&["run", "thick.toml", "--json"][..], &missed].concat());
+    let warnings = |text: &str| text.matches("warning:").count();
+    assert_eq!(warnings(&ended.stderr), 1, "{}", ended.stderr);
+    for part in [
+        "viscosity missed its tolerance",
+        "`viscosity.max-iterations`",
+        "runs/thick/stats.jsonl",
+    ] {
+        assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
+    }
+    let events = ended.events();
+    let found = &events.last().expect("an event")["solves"];
+    let stats = String::from_utf8(place.bytes("runs/thick/stats.jsonl")).expect("text");
+    let lines = stats
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
+    let lines: Vec<serde_json::Value> = lines.collect();
+    let missed = lines
+        .iter()
+        .filter(|l| l["viscosity"]["status"] == "iteration-limit");
+    assert_eq!(found["viscosity"]["substeps"], lines.len());
+    assert_eq!(found["viscosity"]["unconverged"], missed.count());
+    let worst = &found["viscosity"]["worst_residual"];
+    assert!(
+        lines.iter().any(|l| l["viscosity"]["residual"] == *worst),
+        "{found}"
+    );
+    assert_eq!(found["pressure"]["unconverged"], 0);
+
+    // Going on counts what is new, and a run that is well says nothing.
+    let resumed = place.succeed(&["run", "runs/thick", "--resume", "--json"]);
+    assert_eq!(warnings(&resumed.stderr), 0, "{}", resumed.stderr);
+    let events = resumed.events();
+    assert_eq!(
+        events.last().expect("an event")["solves"]["viscosity"]["substeps"],
+        0
+    );
+    let well = place.succeed(&["run", "thick.toml", "-o", "well"]);
+    assert_eq!(warnings(&well.stderr), 0, "{}", well.stderr);
+}
+
+#[test]
 fn run_info_and_render_a_flat_scene() {
     let place = Place::with(&[("tiny.toml", TINY)]);
     let ended = place.succeed(&["run", "tiny.toml"]);

@@ -220,14 +220,43 @@ fn viscosity_is_solved_by_its_own_methods() {
 }
 
 #[test]
-fn velocities_without_their_places_are_refused_by_mgpcg_alone() {
+fn velocities_without_a_lattice_are_refused_by_multigrid_alone() {
     let place = Place::new();
-    let matrix = membrane(4).matrix().clone();
-    let stored = Stored::new(matrix, vec![1.0; 16], Vec::new());
-    let stored = stored.with_components(Kind::Viscosity, vec![0; 16]);
-    stored.write(&place.path("lost.npz")).expect("a file");
-    let ended = place.plash(&["solve", "lost.npz"]);
-    assert_eq!(ended.code, 2, "{}", ended.stderr);
-    assert!(ended.stderr.contains("staggered"), "{}", ended.stderr);
-    place.succeed(&["solve", "lost.npz", "--method", "pcg-ic"]);
+    let velocities = |name: &str, stored: Stored| {
+        let stored = stored.with_components(Kind::Viscosity, vec![0; 16]);
+        stored.write(&place.path(name)).expect("a file");
+    };
+    let plain = || Stored::new(membrane(4).matrix().clone(), vec![1.0; 16], Vec::new());
+    velocities("lost.npz", plain());
+    // Places that the entries of the matrix do not fit.
+    let scattered = (0..32).map(|i| f64::from(i * i)).collect();
+    velocities("scattered.npz", plain().with_coords(2, scattered));
+    for file in ["lost.npz", "scattered.npz"] {
+        for method in ["mgpcg", "box"] {
+            let ended = place.plash(&["solve", file, "--method", method]);
+            assert_eq!(ended.code, 2, "{}", ended.stderr);
+            assert!(ended.stderr.contains("staggered"), "{}", ended.stderr);
+        }
+        let solve = |more: &[&str]| {
+            let args = [&["solve", file, "-o", "x.npz", "--json"], more].concat();
+            let ended = place.succeed(&args);
+            let x = read_solution(&place.path("x.npz")).expect("a solution");
+            (ended.json(), ended.stderr, x)
+        };
+        let (named, silence, exact) = solve(&["--method", "pcg-ic"]);
+        assert_eq!((&named["fell_back"], silence.as_str()), (&false.into(), ""));
+        for auto in [&[][..], &["--method", "auto"]] {
+            let (found, note, x) = solve(auto);
+            assert_eq!(
+                (&found["method"], &found["status"]),
+                (&"pcg-ic".into(), &"converged".into())
+            );
+            assert!(found["fell_back"] == true && found["smoother"].is_null());
+            assert_eq!(x, exact);
+            assert!(
+                note.contains("mgpcg") && note.contains("solving by pcg-ic"),
+                "{note}"
+            );
+        }
+    }
 }

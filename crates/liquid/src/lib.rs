@@ -52,4 +52,4 @@ pub use setup::{
 };
 pub use simulation::Simulation;
 pub use state::State;
-pub use viscosity::{FaceSystem, ViscosityProblem, ViscosityTask};
+pub use viscosity::{FaceSystem, MAX_FALLBACK_UNKNOWNS, ViscosityProblem, ViscosityTask};

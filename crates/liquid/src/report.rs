@@ -70,6 +70,11 @@ pub struct SolveReport {
 }
 
 impl SolveReport {
+    /// Whether the tolerance was met, if by a second method.
+    pub fn converged(&self) -> bool {
+        matches!(self.status, "converged" | "fallback")
+    }
+
     /// This solve after another one of the same step: iterations are those of both.
     pub(crate) fn after(mut self, first: &SolveReport) -> Self {
         self.iterations += first.iterations;

@@ -41,6 +41,11 @@ pub use self::problem::{BodyProblem, FaceSystem, ViscosityProblem, ViscosityTask
 /// The method that a failed one is followed by.
 const SAFE: ViscousMethod = ViscousMethod::PcgIc;
 
+/// The most unknowns that a method is followed by another for. That one assembles its matrix, which
+/// for this many takes most of a gigabyte in 3D: what a run of this size has to spare, and a larger
+/// one, sized for a method without a matrix, may not have.
+pub const MAX_FALLBACK_UNKNOWNS: usize = 1_000_000;
+
 /// What the liquid is made of.
 #[derive(Clone, Copy)]
 pub struct Material<'a, const D: usize> {
@@ -74,6 +79,8 @@ pub struct Diffusion<const D: usize> {
     solver: ViscousSolver<D>,
     /// Where viscosity varies.
     cells: Option<CellViscosity<D>>,
+    /// See [`MAX_FALLBACK_UNKNOWNS`].
+    max_fallback_unknowns: usize,
 }
 
 impl<const D: usize> Diffusion<D> {
@@ -83,6 +90,7 @@ impl<const D: usize> Diffusion<D> {
             solver: solver(config.method, config.smoother),
             config,
             cells: None,
+            max_fallback_unknowns: MAX_FALLBACK_UNKNOWNS,
         }
     }
 
@@ -101,6 +109,7 @@ impl<const D: usize> Diffusion<D> {
             config,
             solver: first,
             cells,
+            max_fallback_unknowns,
         } = self;
         let body = LiquidBody::new(domain, stiffness(domain, material, cells, dt), marks);
         observer.viscosity(&BodyProblem {
@@ -109,7 +118,8 @@ impl<const D: usize> Diffusion<D> {
         });
         let solved = attempt(first, &body, config, u);
         let good = solved.as_ref().is_ok_and(Outcome::converged);
-        if good || config.method == SAFE {
+        let alone = config.method == SAFE || first.unknowns() > *max_fallback_unknowns;
+        if good || alone {
             return Ok(take(&body, first, config.method, &solved?, config, u));
         }
         let mut rescue = solver(SAFE, config.smoother);

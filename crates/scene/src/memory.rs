@@ -1,6 +1,6 @@
 //! How large a run will be, before any memory is taken.
 
-use plash_liquid::{Transfer, ViscousMethod};
+use plash_liquid::{MAX_FALLBACK_UNKNOWNS, Transfer, ViscousMethod};
 use serde::Serialize;
 
 use crate::diagnostics::Diagnostic;
@@ -8,7 +8,8 @@ use crate::resolve::Domain;
 
 // Measured peaks of boxes filled to 10, 40 and 90 % (256 and 512 cells in 2D, 32 to 100 in 3D) and
 // of drops and sheets far apart (100 and 160), carried by FLIP and by APIC, with and without
-// viscosity, lie at 0.5 to 0.97 of the estimate.
+// viscosity, lie at 0.5 to 0.97 of the estimate; those of a few of them while a second viscosity
+// solver stood beside the first at 0.7 to 0.85, and drops that needed none at 0.4.
 
 /// Bytes per cell of the domain, all fields together, in 2D and 3D.
 const BYTES_PER_CELL: [u64; 2] = [100, 160];
@@ -27,6 +28,11 @@ const BYTES_AROUND_VISCOUS: [u64; 2] = [30, 50];
 /// Bytes per unknown, of which a liquid cell has one per axis, while a viscosity solver has its
 /// matrix, factors and vectors: 9 entries a row in 2D, 15 in 3D.
 const BYTES_PER_MATRIX_ROW: [u64; 2] = [380, 640];
+
+/// Bytes per cell of the domain while a second viscosity solver stands beside the first: it works in
+/// the box around the liquid, too. Drops far apart, which have next to no matrix, took 146 in 2D and
+/// 128 in 3D.
+const BYTES_AROUND_FALLBACK: [u64; 2] = [160, 150];
 
 /// Bytes per particle of the order that particles are sorted in.
 const BYTES_OF_ORDER: u64 = 8;
@@ -88,12 +94,7 @@ pub(crate) fn estimate<const D: usize>(domain: &Domain<D>, contents: Contents) -
     let held = 2 * record + BYTES_OF_ORDER;
     // The two do not come at once.
     let writing = particles.saturating_mul(COPIES_TO_WRITE * record);
-    let solving = match viscosity {
-        Some(ViscousMethod::PcgIc | ViscousMethod::PcgJacobi) => {
-            filled.saturating_mul(D as u64 * BYTES_PER_MATRIX_ROW[kind])
-        }
-        _ => 0,
-    };
+    let solving = viscosity.map_or(0, |method| at_its_solve::<D>(method, cells, filled));
     let bytes = cells
         .saturating_mul(each)
         .saturating_add(filled.saturating_mul(liquid))
@@ -105,6 +106,23 @@ pub(crate) fn estimate<const D: usize>(domain: &Domain<D>, contents: Contents) -
         particles,
         bytes,
     }
+}
+
+/// Bytes that a viscosity solve takes for a while: the matrix, of a method that has one or of the
+/// one that follows if the first fails, and in that case a second solver.
+fn at_its_solve<const D: usize>(method: ViscousMethod, cells: u64, filled: u64) -> u64 {
+    let kind = usize::from(D == 3);
+    let unknowns = filled.saturating_mul(D as u64);
+    let rows = match method {
+        ViscousMethod::PcgIc | ViscousMethod::PcgJacobi => unknowns,
+        ViscousMethod::Mgpcg => unknowns.min(MAX_FALLBACK_UNKNOWNS as u64),
+    };
+    let around = match method {
+        ViscousMethod::PcgIc => 0,
+        ViscousMethod::PcgJacobi | ViscousMethod::Mgpcg => BYTES_AROUND_FALLBACK[kind],
+    };
+    rows.saturating_mul(BYTES_PER_MATRIX_ROW[kind])
+        .saturating_add(cells.saturating_mul(around))
 }
 
 /// Bytes of a particle: position, velocity and number, with APIC the change of its velocity in
@@ -215,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn viscosity_costs_levels_or_a_matrix() {
+    fn viscosity_costs_levels_and_a_matrix() {
         let domain = domain([100, 50, 50]);
         let bytes = |viscosity| {
             let contents = Contents {
@@ -227,9 +245,24 @@ mod tests {
         let [none, levels, matrix] =
             [None, Some(ViscousMethod::Mgpcg), Some(ViscousMethod::PcgIc)].map(bytes);
         let of_cells = 125_000 * 300 + 250_000 * 50;
-        assert_eq!(levels - none, of_cells + 1_000_000 * 5 * 4);
-        // Three copies of 60 bytes a particle are written when there is no matrix any more.
-        assert_eq!(matrix - levels, 125_000 * 3 * 640 - 1_000_000 * 3 * 60);
+        let of_particles = 1_000_000 * 2 * 4;
+        // Three copies of 56 bytes a particle are written when there is no matrix any more.
+        let more = 125_000 * 3 * 640 - 1_000_000 * 3 * 56;
+        assert_eq!(matrix - none, of_cells + of_particles + more);
+        // Multigrid may be followed by a second solver with that matrix.
+        assert_eq!(levels - matrix, 250_000 * 150);
+    }
+
+    #[test]
+    fn a_fallback_is_counted_up_to_the_size_that_has_one() {
+        let solve = |method, filled| at_its_solve::<3>(method, 1_000_000, filled);
+        let (around, limit) = (1_000_000 * 150, MAX_FALLBACK_UNKNOWNS as u64);
+        let of_fallback = |filled| solve(ViscousMethod::Mgpcg, filled) - around;
+        assert_eq!(of_fallback(1000), 3000 * 640);
+        assert_eq!(of_fallback(limit / 3), (limit - 1) * 640);
+        assert_eq!(of_fallback(limit), limit * 640);
+        assert_eq!(of_fallback(u64::MAX), limit * 640);
+        assert_eq!(solve(ViscousMethod::PcgIc, limit), 3 * limit * 640);
     }
 
     #[test]

@@ -150,3 +150,24 @@ fn every_scene_runs_two_frames_at_low_resolution() {
         }
     }
 }
+
+#[test]
+fn a_new_scene_runs_thin_and_with_its_lines_on_viscosity_uncommented() {
+    let thin = template("pond", None).expect("the new scene");
+    let thick = thin.replace("# [viscosity]\n# value", "[viscosity]\nvalue");
+    assert_ne!(thin, thick);
+    for (text, viscosity) in [(thin, 0.0), (thick, 10.0)] {
+        let overrides = Overrides {
+            resolution: Some(24),
+            ..none()
+        };
+        let scene = file::parse("pond.toml", &text, &overrides);
+        let scene = scene.unwrap_or_else(|report| panic!("{report}"));
+        assert!(scene.warnings.is_empty(), "{}", scene.warnings);
+        let AnySetup::D3(setup) = scene.setup else {
+            panic!("a new scene is in space");
+        };
+        assert_eq!(setup.uniform_viscosity(), Some(viscosity));
+        run("pond", setup, scene.fps);
+    }
+}

@@ -1,5 +1,7 @@
 //! `plash run SCENE`: simulate into a run folder.
 
+mod doubts;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -128,6 +130,9 @@ pub fn simulate(job: Job, console: Console, stop: &AtomicBool) -> Outcome<Summar
     let mut meter = Meter::new(console, scene.frames, first);
     let summary = runner.run(&mut simulation, &mut writers, stop, &mut meter)?;
     drop(meter);
+    if let Some(line) = doubts::doubts(&summary.solves, &summary.folder) {
+        console.note(line);
+    }
     match summary.outcome {
         Ending::Complete => Ok(summary),
         Ending::Interrupted => Err(interrupted(&summary)),
@@ -162,6 +167,7 @@ fn interrupted(summary: &Summary) -> Failure {
         ("folder", json!(summary.folder)),
         ("frame", json!(frames_done)),
         ("frames", json!(frames)),
+        ("solves", json!(summary.solves)),
     ];
     failure
 }
@@ -197,6 +203,7 @@ fn report(summary: &Summary, console: Console) {
         "seconds": wall_seconds,
         "cpu_seconds": summary.cpu_seconds,
         "volume_drift": summary.max_volume_drift,
+        "solves": summary.solves,
     }));
 }
 

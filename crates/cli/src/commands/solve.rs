@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use plash_problem::{Format, Kind, ProblemError, Stored, write_solution};
 use plash_scene::memory::human_bytes;
-use plash_solve::staggered::{Faces, StoredSolver};
+use plash_solve::staggered::{Faces, StoredSolver, ViscousMethod};
 use plash_solve::{
     Method, MethodOptions, Policy, Solution, SolveError, Solver, Tolerance, UnknownName,
 };
@@ -46,7 +46,7 @@ pub fn solve(args: &Solve, console: Console) -> Outcome {
     let (stored, read) = timed(|| Stored::read(&args.problem));
     let stored = stored.map_err(refused)?;
     let mut x = vec![0.0; stored.unknowns()];
-    let (solved, [convert, setup, solve]) = pool.install(|| run(args, &stored, &mut x))?;
+    let (solved, [convert, setup, solve]) = pool.install(|| run(args, &stored, &mut x, console))?;
     let seconds = Seconds {
         read,
         convert,
@@ -74,7 +74,12 @@ pub fn solve(args: &Solve, console: Console) -> Outcome {
 }
 
 /// Converts, sets up and solves; returns the seconds each took.
-fn run(args: &Solve, stored: &Stored, x: &mut [f64]) -> Outcome<(Solved, [f64; 3])> {
+fn run(
+    args: &Solve,
+    stored: &Stored,
+    x: &mut [f64],
+    console: Console,
+) -> Outcome<(Solved, [f64; 3])> {
     let tolerance = Tolerance {
         relative: args.tol,
         absolute: 0.0,
@@ -82,7 +87,10 @@ fn run(args: &Solve, stored: &Stored, x: &mut [f64]) -> Outcome<(Solved, [f64; 3
     };
     let (solved, seconds) = match stored.kind() {
         Kind::Pressure => pressure(pressure_method(args)?, args, stored, x, &tolerance),
-        Kind::Viscosity => viscosity(viscous_method(args)?, stored, x, &tolerance),
+        Kind::Viscosity => match viscous_method(args)? {
+            Some(choice) => viscosity(choice, stored, x, &tolerance),
+            None => viscosity_auto(stored, x, &tolerance, console),
+        },
     }
     .map_err(|error| unsolvable(args, &error))?;
     Ok((solved, seconds))
@@ -97,8 +105,8 @@ fn pressure_method(args: &Solve) -> Outcome<Method> {
         .map_err(|error: UnknownName| unknown(name, &error))
 }
 
-/// The same for viscosity, where smoothers are names too.
-fn viscous_method(args: &Solve) -> Outcome<Choice> {
+/// The same for viscosity, where smoothers are names too; none if there is a choice.
+fn viscous_method(args: &Solve) -> Outcome<Option<Choice>> {
     if let Some(sub_solver) = args.sub_solver {
         let message = format!(
             "--sub-solver {sub_solver}: {} is a problem of viscosity, whose methods have none",
@@ -107,8 +115,10 @@ fn viscous_method(args: &Solve) -> Outcome<Choice> {
         return Err(Failure::bad_input(message).help("leave it out; newton, for pressure, has one"));
     }
     match args.method.as_deref() {
-        None | Some("auto") => Ok(Choice::default()),
-        Some(name) => Choice::parse(name).map_err(|why| unknown(name, &why)),
+        None | Some("auto") => Ok(None),
+        Some(name) => Choice::parse(name)
+            .map(Some)
+            .map_err(|why| unknown(name, &why)),
     }
 }
 
@@ -179,6 +189,28 @@ fn viscosity(
         },
     };
     Ok((solved, [convert, setup, solve]))
+}
+
+/// Multigrid if there is a lattice for it, and otherwise a method that needs none.
+fn viscosity_auto(
+    stored: &Stored,
+    x: &mut [f64],
+    tolerance: &Tolerance,
+    console: Console,
+) -> Result<(Solved, [f64; 3]), SolveError> {
+    let first = Choice::default();
+    let (tried, lost) = timed(|| viscosity(first, stored, x, tolerance));
+    let Err(SolveError::NotStaggered { reason }) = tried else {
+        return tried;
+    };
+    let second = Choice::assembled(ViscousMethod::PcgIc);
+    console.note(format!(
+        "note: there is no lattice for {}: {reason}; solving by {}",
+        first.options.method, second.options.method
+    ));
+    let (mut solved, [convert, setup, solve]) = viscosity(second, stored, x, tolerance)?;
+    solved.fell_back = true;
+    Ok((solved, [lost + convert, setup, solve]))
 }
 
 /// The document of `--json`.

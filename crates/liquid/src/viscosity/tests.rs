@@ -8,7 +8,7 @@ use plash_solve::staggered::{Body, Fill, ViscousMethod};
 use super::body::{LiquidBody, Stiffness};
 use super::{Diffusion, Marks, Material, Thickness};
 use crate::pressure::Domain;
-use crate::report::Observer;
+use crate::report::{Observer, ViscosityReport};
 use crate::setup::{Setup, Solid, ViscosityConfig};
 use crate::shape::Shape;
 use crate::solids::Solids;
@@ -354,7 +354,11 @@ fn slivers_are_nothing() {
 }
 
 /// Diffuses a whirl in a ball.
-fn whirl(config: ViscosityConfig, viscosity: f64) -> crate::report::ViscosityReport {
+fn whirl(config: ViscosityConfig, viscosity: f64) -> ViscosityReport {
+    whirl_by(&mut Diffusion::new(config), viscosity)
+}
+
+fn whirl_by(diffusion: &mut Diffusion<2>, viscosity: f64) -> ViscosityReport {
     let sample = Sample::<2>::new(24, None, |x| ball(x, 0.4));
     let mut u = sample.at_faces(|x| [(9.0 * x[1]).sin(), (7.0 * x[0]).cos()]);
     let before = u.clone();
@@ -362,7 +366,7 @@ fn whirl(config: ViscosityConfig, viscosity: f64) -> crate::report::ViscosityRep
         density: 1.0,
         viscosity: Thickness::Uniform(viscosity),
     };
-    let report = Diffusion::new(config)
+    let report = diffusion
         .diffuse(
             &sample.domain(),
             material,
@@ -414,4 +418,26 @@ fn of_two_methods_that_fail_the_better_one_is_taken() {
     assert_eq!(both.first_status, Some("iteration-limit"));
     assert_eq!(both.iterations, 4);
     assert!(both.residual < second.residual, "{both:?} and {second:?}");
+}
+
+#[test]
+fn a_system_too_large_for_a_matrix_has_one_method_only() {
+    let config = ViscosityConfig {
+        max_iterations: 2,
+        tolerance: 1e-10,
+        ..ViscosityConfig::default()
+    };
+    let mut diffusion = Diffusion::new(config);
+    let both = whirl_by(&mut diffusion, 10.0);
+    assert_eq!(
+        (both.first_status, both.iterations),
+        (Some("iteration-limit"), 4)
+    );
+    diffusion.max_fallback_unknowns = both.unknowns;
+    assert_eq!(whirl_by(&mut diffusion, 10.0).iterations, 4);
+    diffusion.max_fallback_unknowns = both.unknowns - 1;
+    let alone = whirl_by(&mut diffusion, 10.0);
+    assert_eq!((alone.method, alone.status), ("mgpcg", "iteration-limit"));
+    assert_eq!((alone.first_status, alone.iterations), (None, 2));
+    assert!(!alone.converged() && alone.residual == both.residual);
 }

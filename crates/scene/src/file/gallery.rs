@@ -131,6 +131,12 @@ sphere = { center = [1.2, 0.15, 0.5], radius = 0.15 }
 # [[drain]]
 # box = { min = [1.8, 0, 0], max = [2, 0.1, 1] }
 
+# How thick liquid is, in Pa·s: water 0.001, olive oil 0.1, honey 10. Without this table nothing
+# resists its flow; a [[liquid]] or [[source]] may have a `viscosity` of its own.
+#
+# [viscosity]
+# value = 10
+
 # [simulation]
 # transfer = "flip"          # or "pic", "apic"
 # pic-blend = 0.03

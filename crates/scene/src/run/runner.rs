@@ -11,6 +11,7 @@ use super::any::{AnySimulation, Steps};
 use super::atomic::sync_folder;
 use super::checkpoint::Place;
 use super::clock::{StageClock, cpu_seconds};
+use super::convergence::Solves;
 use super::error::RunError;
 use super::manifest::Status;
 use super::prepare::{Existing, OpenRun, Start, open_run};
@@ -118,6 +119,8 @@ pub struct Summary {
     pub cpu_seconds: Option<f64>,
     /// Largest `|volume − expected| / expected` of any substep taken by this process.
     pub max_volume_drift: f64,
+    /// How the solves of the substeps taken by this process went.
+    pub solves: Solves,
     /// Particles at the end.
     pub particles: u64,
 }
@@ -369,6 +372,7 @@ impl Runner {
                 .zip(cpu_seconds())
                 .map(|(then, now)| now - then),
             max_volume_drift: tally.max_drift,
+            solves: tally.solves,
             particles: simulation.view().particles() as u64,
         }
     }
@@ -406,6 +410,7 @@ struct Tally {
     output_seconds: f64,
     drift: f64,
     max_drift: f64,
+    solves: Solves,
 }
 
 impl Tally {
@@ -419,12 +424,14 @@ impl Tally {
             output_seconds: 0.0,
             drift: 0.0,
             max_drift: 0.0,
+            solves: Solves::default(),
         }
     }
 
     fn count(&mut self, report: &StepReport) {
         self.substeps += 1;
         self.substeps_since_checkpoint += 1;
+        self.solves.count(report);
         let expected = report.volume_expected;
         self.drift = if expected > 0.0 {
             (report.volume - expected) / expected
