@@ -102,12 +102,11 @@ pub fn peel<const D: usize>(samples: &mut Samples<D>, ground: &impl Ground<D>) {
     let hanging = |z: usize| {
         let mut found = Vec::new();
         samples.each(z, |at, place| {
-            if place.is_full {
-                return;
+            // Near anything every place is there, and stands for its low faces.
+            if !place.is_full {
+                let faces = (0..D).map(|axis| Face { axis, at });
+                found.extend(faces.filter(|face| face.hangs_by(samples, ground).is_some()));
             }
-            let weighted = all_of(at).filter(|sample| sample.weight(place).weight > 0.0);
-            let faces = weighted.flat_map(Sample::faces);
-            found.extend(faces.filter(|face| face.hangs_by(samples, ground).is_some()));
         });
         found
     };
@@ -121,9 +120,4 @@ pub fn peel<const D: usize>(samples: &mut Samples<D>, ground: &impl Ground<D>) {
         }
         rest.extend(sample.faces());
     }
-}
-
-/// The samples of a place.
-fn all_of<const D: usize>(at: [i32; D]) -> impl Iterator<Item = Sample<D>> {
-    (0..D).flat_map(move |a| (a..D).map(move |b| Sample { at, axes: [a, b] }))
 }
