@@ -1,5 +1,7 @@
 //! A solver for matrices that come from elsewhere.
 
+use rayon::prelude::*;
+
 use super::assembled::Assembled;
 use super::convert::Converted;
 use super::cycle::Hierarchy;
@@ -9,6 +11,7 @@ use super::mgpcg::{Mgpcg, Task};
 use super::places::Faces;
 use super::rhs::Values;
 use crate::csr::Csr;
+use crate::lattice::wave::Shared;
 use crate::operator::Operator;
 use crate::outcome::{Outcome, SolveError, Status, Tolerance};
 use crate::vector;
@@ -128,6 +131,9 @@ fn check(a: &Csr, b: &[f64], x: &[f64]) -> Result<(), SolveError> {
     Ok(())
 }
 
+/// Values that are worth a thread.
+const CHUNK: usize = 1 << 14;
+
 /// The recovered lattice at work: defect correction around [`Mgpcg`].
 struct Multigrid<const D: usize> {
     hierarchy: Hierarchy<D>,
@@ -202,10 +208,14 @@ impl<const D: usize> Multigrid<D> {
         target: f64,
         limit: usize,
     ) -> Result<usize, SolveError> {
-        self.x.iter_mut().for_each(|x| x.fill(0.0));
-        for (&(axis, index), r) in self.faces.iter().zip(defect) {
-            self.b[axis as usize][index as usize] = r / self.mass;
-        }
+        let len = self.hierarchy.floors[0].level.shape.len;
+        field::clear(&mut self.x, len, 3);
+        let b = self.b.each_mut().map(|b| Shared(b.as_mut_ptr()));
+        let (faces, mass) = (self.faces.par_iter().with_min_len(CHUNK), self.mass);
+        faces.zip(defect).for_each(|(&(axis, index), r)| {
+            // SAFETY: faces lie in the lattice, and no two unknowns share one.
+            unsafe { *b[axis as usize].get().add(index as usize) = r / mass };
+        });
         let norm = vector::max_norm(defect) / self.mass;
         let tol = Tolerance {
             relative: 0.0,
@@ -218,9 +228,8 @@ impl<const D: usize> Multigrid<D> {
             norm,
         };
         let outcome = self.mgpcg.solve(&mut self.hierarchy, &mut task, &tol)?;
-        for (u, &(axis, index)) in u.iter_mut().zip(&self.faces) {
-            *u += self.x[axis as usize][index as usize];
-        }
+        let found = u.par_iter_mut().with_min_len(CHUNK).zip(&self.faces);
+        found.for_each(|(u, &(axis, index))| *u += self.x[axis as usize][index as usize]);
         // Even no step forward is one: the loop around must end.
         Ok(outcome.iterations.max(1))
     }
@@ -228,9 +237,13 @@ impl<const D: usize> Multigrid<D> {
 
 /// `r ← b − A u`; its max norm.
 fn residual(a: &Csr, b: &[f64], u: &[f64], r: &mut [f64]) -> f64 {
-    a.apply(u, r);
-    for (r, b) in r.iter_mut().zip(b) {
-        *r = b - *r;
+    // The usual guess is nothing, and the matrix the largest thing there is to read.
+    if u.iter().all(|&u| u == 0.0) {
+        r.copy_from_slice(b);
+        return vector::max_norm(r);
     }
+    a.apply(u, r);
+    let pairs = r.par_iter_mut().with_min_len(CHUNK).zip(b);
+    pairs.for_each(|(r, b)| *r = b - *r);
     vector::max_norm(r)
 }
