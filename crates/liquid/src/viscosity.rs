@@ -272,7 +272,7 @@ fn write<const D: usize>(
                 if let Some(value) = solver.value(a, face) {
                     values[i] = value;
                 } else if open[i] > 0.0 && body.is_held(a, face) {
-                    let drag = drag_at(body, a, face);
+                    let drag = wall_drag_at(body, a, face);
                     values[i] = walls[i] + (values[i] - walls[i]) / (1.0 + drag);
                 }
             }
@@ -326,6 +326,9 @@ fn drag_along<const D: usize>(
                 found.extend(beside.map(|beside| (face, beside)));
                 beside.is_none()
             });
+            if found.is_empty() {
+                break;
+            }
             for (face, beside) in found {
                 let value = &mut values[layout.index(face)];
                 *value = beside + (*value - beside) / (1.0 + drag_at(body, axis, face));
@@ -359,13 +362,17 @@ fn extended<const D: usize>(
     Some(sum / f64::from(count))
 }
 
-/// `4κ` at a face that is no unknown, and nothing where the liquid beside it has let go of a wall.
-fn drag_at<const D: usize>(body: &LiquidBody<'_, D>, axis: usize, face: [i32; D]) -> f64 {
-    let beside = || cells_beside(body.domain.grid, axis, face);
-    if beside().any(|cell| body.lets_go(cell)) {
+/// `4κ` at a face that is held, and nothing where the liquid beside it has let go.
+fn wall_drag_at<const D: usize>(body: &LiquidBody<'_, D>, axis: usize, face: [i32; D]) -> f64 {
+    let mut beside = cells_beside(body.domain.grid, axis, face);
+    if beside.any(|cell| body.lets_go(cell)) {
         return 0.0;
     }
-    4.0 * beside()
-        .map(|cell| body.stiffness(cell))
-        .fold(0.0, f64::max)
+    drag_at(body, axis, face)
+}
+
+/// `4κ` at a face that is no unknown.
+fn drag_at<const D: usize>(body: &LiquidBody<'_, D>, axis: usize, face: [i32; D]) -> f64 {
+    let beside = cells_beside(body.domain.grid, axis, face);
+    4.0 * beside.map(|cell| body.stiffness(cell)).fold(0.0, f64::max)
 }

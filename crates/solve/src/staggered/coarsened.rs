@@ -47,7 +47,8 @@ impl<const D: usize> Coarsened<D> {
                 solid += u32::from(share < 0.0);
             }
             // With a single solid child enough, as in the paper, walls would grow by half a cell
-            // from level to level, which costs the sine test two iterations of seven.
+            // from level to level, which costs the sine test two iterations of seven. Posts and
+            // rods thinner than that are left to the finer levels.
             if solid >= 1 << (D - 1) {
                 return -1.0;
             }
@@ -81,6 +82,16 @@ impl<const D: usize> Coarsened<D> {
     pub fn graded(&self, shape: &Shape<D>) -> Option<Vec<f32>> {
         let relative = self.relative.as_ref()?;
         Some(spread(shape, relative, self.stiffness))
+    }
+
+    /// Whether a child of a cell is solid. The cell may be full all the same, but its samples are
+    /// means over what is not solid, and not those of the interior.
+    fn has_solid_part(&self, cell: [i32; D]) -> bool {
+        let solid = |o: usize| {
+            let child = std::array::from_fn(|a| 2 * cell[a] + ((o >> a) & 1) as i32);
+            self.octant_share[linear(self.fine, child)] < 0.0
+        };
+        (0..1usize << D).any(solid)
     }
 
     fn is_solid(&self, cell: [i32; D]) -> bool {
@@ -158,7 +169,7 @@ impl<const D: usize> Ground<D> for Coarsened<D> {
         Kind {
             is_there: share > 0.0,
             is_full,
-            is_plain: is_full && !(0..D).any(is_held),
+            is_plain: is_full && !self.has_solid_part(cell) && !(0..D).any(is_held),
         }
     }
 

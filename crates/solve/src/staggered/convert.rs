@@ -354,15 +354,19 @@ impl<const D: usize> Lattice<D> {
         }
         // Where a surface meets a wall there may be nothing on other sides too: there it is the
         // wall that goes on.
-        for alone in doubtful {
-            let goes_on = |sample: &&Sample| sample.members().any(|(a, i)| held[a][i]);
-            let some: Vec<&Sample> = alone.iter().filter(goes_on).collect();
-            let all = if some.is_empty() {
-                alone.iter().collect()
-            } else {
-                some
-            };
-            all.into_iter().for_each(|s| self.hold(s, &mut held));
+        loop {
+            let goes_on = |sample: &Sample| sample.members().any(|(a, i)| held[a][i]);
+            let sure: Vec<Vec<Sample>> = doubtful
+                .extract_if(.., |alone| alone.iter().any(goes_on))
+                .collect();
+            let sure: Vec<Sample> = sure.into_iter().flatten().filter(goes_on).collect();
+            if sure.is_empty() {
+                break;
+            }
+            sure.iter().for_each(|sample| self.hold(sample, &mut held));
+        }
+        for sample in doubtful.iter().flatten() {
+            self.hold(sample, &mut held);
         }
         held
     }

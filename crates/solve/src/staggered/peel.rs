@@ -1,7 +1,7 @@
 //! Faces that hang by a thread.
 //!
-//! A face without mass that belongs to a single sample takes the value at which that sample is not
-//! strained, whatever its other faces do: the two can be left out, and nothing else changes. With
+//! A face without mass or load that belongs to a single sample takes the value at which that sample is
+//! not strained, whatever its other faces do: the two can be left out, and no other unknown changes. With
 //! the sample gone others may hang by a single one, or by none at all. Left in, two such faces of one
 //! sample would slide past each other at no energy, and the system would be singular; this happens
 //! along every sharp edge of a body.

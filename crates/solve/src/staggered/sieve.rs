@@ -31,11 +31,12 @@ impl<const D: usize> Bits<D> {
         let n = self.cells[0];
         let rows = wider.bits.chunks_mut(wider.words).enumerate();
         for (r, row) in rows {
-            let at = row_start(wider.cells, r).map(|x| x - 1);
-            let Some((mut at, _)) = mirrored(at, self.cells, open) else {
+            // Which row this is, or is the image of; what lies beyond its ends comes later.
+            let mut at = row_start(wider.cells, r).map(|x| x - 1);
+            at[0] = 0;
+            let Some((at, _)) = mirrored(at, self.cells, open) else {
                 continue;
             };
-            at[0] = 0;
             for w in 0..wider.words - 2 {
                 let [before, own] = [-1, 0].map(|by| self.word(at, w as i32 + by));
                 row[1 + w] = own << 1 | before >> 63;

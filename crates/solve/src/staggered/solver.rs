@@ -59,6 +59,7 @@ impl<const D: usize> ViscousSolver<D> {
             .take()
             .map_or_else(Vec::new, Hierarchy::into_spare);
         self.fault = None;
+        self.norm = 0.0;
         self.mgpcg.forget();
         let Some(extent) = Extent::of(body) else {
             return;
@@ -81,7 +82,6 @@ impl<const D: usize> ViscousSolver<D> {
         }
         let stiffness = ground.uniform.unwrap_or(1.0);
         let level = Level::new(shape, &ground, stiffness, graded);
-        self.norm = 0.0;
         if level.unknowns > 0 {
             self.hierarchy = Some(Hierarchy::new(level, ground, self.options, spare));
         }
@@ -202,8 +202,11 @@ impl<const D: usize> ViscousSolver<D> {
     /// The system over free faces: matrix, right-hand side and numbers.
     ///
     /// # Errors
-    /// If the matrix is too large to index or not finite.
+    /// If the matrix is too large to index or not finite, or the body is.
     pub fn system(&self) -> Result<(Csr, Vec<f64>, Numbers), SolveError> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
         let Some(level) = self.level() else {
             let empty = Csr::new(vec![0], Vec::new(), Vec::new()).expect("an empty matrix");
             return Ok((empty, Vec::new(), Numbers::default()));

@@ -142,6 +142,16 @@ fn dense_cycle<const D: usize>(hierarchy: &mut Hierarchy<D>) -> Vec<Vec<f64>> {
     faces.iter().map(column).collect()
 }
 
+/// Whether entries differ from their mirror images by rounding errors of single precision.
+fn is_symmetric(columns: &[Vec<f64>]) -> bool {
+    let n = columns.len();
+    let near = |i: usize, j: usize| {
+        let size = (columns[i][i] * columns[j][j]).sqrt();
+        (columns[i][j] - columns[j][i]).abs() < 1e-4 * size
+    };
+    (0..n).all(|i| (0..i).all(|j| near(i, j)))
+}
+
 /// All pivots of the symmetric part, scaled by its diagonal, are positive.
 fn is_positive_definite(columns: &[Vec<f64>]) -> bool {
     let n = columns.len();
@@ -170,7 +180,64 @@ fn cycles_are_positive_definite<const D: usize>(body: &impl Body<D>) {
         }
         let columns = dense_cycle(&mut hierarchy);
         assert!(columns.len() > 400, "{} unknowns", columns.len());
+        assert!(is_symmetric(&columns), "{smoother} is not symmetric");
         assert!(is_positive_definite(&columns), "{smoother}");
+    }
+}
+
+/// A pool around a post thinner than a coarse cell, of varying stiffness, apart from all sides.
+struct Post<const D: usize> {
+    cells: usize,
+    at: f64,
+}
+
+impl<const D: usize> Body<D> for Post<D> {
+    fn cells(&self) -> [usize; D] {
+        [self.cells; D]
+    }
+    fn fill(&self, cell: [i32; D]) -> Fill {
+        let inside = |&i: &i32| (1..self.cells as i32 - 1).contains(&i);
+        match cell.iter().all(inside) {
+            true => Fill::Full,
+            false => Fill::Empty,
+        }
+    }
+    fn uniform_stiffness(&self) -> Option<f64> {
+        None
+    }
+    fn stiffness(&self, cell: [i32; D]) -> f64 {
+        10f64.powi((cell[0] + 2 * cell[1]) % 3)
+    }
+    fn is_open(&self, axis: usize, _: usize) -> bool {
+        axis == 0
+    }
+    fn is_near_obstacle(&self, _: [i32; D]) -> bool {
+        true
+    }
+    fn distance(&self, axis: usize, face: [i32; D]) -> f64 {
+        let from = |a: usize| f64::from(face[a]) + if a == axis { 0.0 } else { 0.5 } - self.at;
+        from(0).hypot(from(1)) - 0.7
+    }
+    fn lets_go(&self, _: [i32; D]) -> bool {
+        false
+    }
+}
+
+/// Rows of the interior and rows that are read agree about the samples they share.
+fn all_levels_are_symmetric<const D: usize>(body: &impl Body<D>) {
+    let floors = hierarchy(body).floors;
+    assert!(floors.len() > 1);
+    for (k, floor) in floors.iter().enumerate() {
+        let a = matrix(&floor.level, &Numbers::new(&floor.level)).expect("a matrix");
+        assert!(a.is_symmetric(0.0), "level {k}");
+    }
+}
+
+#[test]
+fn thin_posts_leave_all_levels_symmetric() {
+    for at in [18.5, 19.5, 20.5, 21.5] {
+        all_levels_are_symmetric(&Post::<2> { cells: 40, at });
+        all_levels_are_symmetric(&Post::<3> { cells: 40, at });
     }
 }
 
