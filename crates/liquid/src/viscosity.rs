@@ -19,9 +19,8 @@ mod fractions;
 mod problem;
 #[cfg(test)]
 mod tests;
+mod tips;
 mod wet;
-
-use std::collections::HashMap;
 
 use plash_grid::{Axis, CellField, FaceField, Row, axes};
 use plash_solve::staggered::{Body, Smoother, ViscousMethod, ViscousOptions, ViscousSolver};
@@ -30,6 +29,7 @@ use rayon::prelude::*;
 
 use self::body::{LiquidBody, Stiffness, cells_beside};
 use self::cells::CellViscosity;
+use self::tips::{drag_along, tips};
 use crate::bins::Bins;
 use crate::particles::Particles;
 use crate::pressure::Domain;
@@ -278,88 +278,6 @@ fn write<const D: usize>(
             }
         });
     }
-}
-
-/// The faces whose velocity matters that are neither unknowns nor held, one list per axis: at tips,
-/// along sharp edges and in spray there are faces that no share of liquid determines.
-fn tips<const D: usize>(body: &LiquidBody<'_, D>, solver: &ViscousSolver<D>) -> Vec<Vec<[i32; D]>> {
-    let Domain { grid, runs, .. } = *body.domain;
-    let of_axis = |axis: Axis| {
-        let known = body.marks.known.along(axis);
-        let is_tip =
-            |face: &[i32; D]| solver.value(axis.0, *face).is_none() && !body.is_held(axis.0, *face);
-        let of_row = |row: &Row<D>| {
-            let known = known.row(*row);
-            let faces = runs.in_row(*row).iter().flat_map(|r| r.range(known.len()));
-            let faces = faces.filter(|&i| known[i] == 1).map(|i| row.point(i));
-            faces.filter(is_tip).collect::<Vec<_>>()
-        };
-        let rows: Vec<_> = grid.layout().rows(grid.face_extent(axis)).collect();
-        let rows = rows.par_iter().with_min_len(64);
-        rows.flat_map_iter(of_row).collect()
-    };
-    axes::<D>().map(of_axis).collect()
-}
-
-/// Lets the solution drag along the tips beside it: left alone they would fall freely, however
-/// thick the liquid. They take the velocity `ũ` that goes on there from the solution, as much as
-/// the liquid is viscous, `u ← ũ + (u − ũ)/(1 + 4κ)`: in the limits they keep their own, or are
-/// part of a body that moves as one. From a body to the tip of a corner there are `D` faces.
-fn drag_along<const D: usize>(
-    body: &LiquidBody<'_, D>,
-    solver: &ViscousSolver<D>,
-    tips: Vec<Vec<[i32; D]>>,
-    u: &mut FaceField<f64, D>,
-) {
-    let layout = *body.domain.grid.layout();
-    for (axis, mut tips) in tips.into_iter().enumerate() {
-        let values = u.along_mut(Axis(axis)).as_mut_slice();
-        let mut dragged = HashMap::new();
-        for _ in 0..D {
-            let known = |face| {
-                let solved = solver.value(axis, face);
-                solved.or_else(|| dragged.get(&face).copied())
-            };
-            let mut found = Vec::new();
-            tips.retain(|&face| {
-                let beside = extended(face, known);
-                found.extend(beside.map(|beside| (face, beside)));
-                beside.is_none()
-            });
-            if found.is_empty() {
-                break;
-            }
-            for (face, beside) in found {
-                let value = &mut values[layout.index(face)];
-                *value = beside + (*value - beside) / (1.0 + drag_at(body, axis, face));
-                dragged.insert(face, *value);
-            }
-        }
-    }
-}
-
-/// The velocity as it goes on at a face beside known ones: linearly if two in a row are, so that
-/// turning bodies go on turning, or else as it is at the next. The mean over all directions.
-fn extended<const D: usize>(
-    face: [i32; D],
-    known: impl Fn([i32; D]) -> Option<f64>,
-) -> Option<f64> {
-    let mut sums = [(0.0, 0u32); 2];
-    for (a, by) in (0..D).flat_map(|a| [(a, -1), (a, 1)]) {
-        let at = |steps: i32| {
-            let mut other = face;
-            other[a] += steps * by;
-            known(other)
-        };
-        if let Some(first) = at(1) {
-            let second = at(2);
-            let (sum, count) = &mut sums[usize::from(second.is_none())];
-            *sum += second.map_or(first, |second| 2.0 * first - second);
-            *count += 1;
-        }
-    }
-    let (sum, count) = sums.into_iter().find(|(_, count)| *count > 0)?;
-    Some(sum / f64::from(count))
 }
 
 /// `4κ` at a face that is held, and nothing where the liquid beside it has let go.
