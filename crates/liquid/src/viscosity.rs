@@ -175,11 +175,16 @@ fn load<const D: usize>(
     u: &FaceField<f64, D>,
 ) {
     let layout = *body.domain.grid.layout();
+    let of = |field: &FaceField<f64, D>, axis: usize, face| field.slice(axis)[layout.index(face)];
     let walls = body.domain.solids.velocity();
-    solver.load(|axis, face| {
-        let field = if body.is_held(axis, face) { walls } else { u };
-        field.slice(axis)[layout.index(face)]
-    });
+    solver.load_apart(
+        |axis, face| of(u, axis, face),
+        |axis, face| {
+            // Of faces beside free ones some are just empty.
+            let field = if body.is_held(axis, face) { walls } else { u };
+            of(field, axis, face)
+        },
+    );
 }
 
 /// One try by one solver.
@@ -238,8 +243,9 @@ fn largest_speed<const D: usize>(
         let length = grid.face_extent(axis)[0];
         let rows: Vec<_> = grid.layout().rows(grid.face_extent(axis)).collect();
         let of_row = |row: &Row<D>| {
+            let solved = solver.row(axis.0, row.at);
             let faces = runs.in_row(*row).iter().flat_map(|r| r.range(length));
-            let free = faces.filter(|&i| solver.value(axis.0, row.point(i)).is_some());
+            let free = faces.filter(|&i| solved.value(i as i32).is_some());
             free.fold(0.0, |m: f64, i| m.max(u.slice(axis.0)[row.start + i].abs()))
         };
         rows.par_iter()
@@ -259,20 +265,32 @@ fn write<const D: usize>(
     solver: &ViscousSolver<D>,
     u: &mut FaceField<f64, D>,
 ) {
-    let Domain { runs, solids, .. } = *body.domain;
+    let Domain {
+        grid, runs, solids, ..
+    } = *body.domain;
+    // The first node of a face is no farther from its middle than this.
+    let reach = if solids.has_obstacles() {
+        grid.dx()
+    } else {
+        0.0
+    };
+    let phi = solids.phi().as_slice();
     for axis in axes::<D>() {
         let open = solids.open().along(axis);
         let walls = solids.velocity().along(axis);
         let a = axis.0;
         u.along_mut(axis).for_each_row(|row, values| {
             let (open, walls) = (open.row(row), walls.row(row));
+            let solved = solver.row(a, row.at);
             let length = values.len();
             for i in runs.in_row(row).iter().flat_map(|r| r.range(length)) {
-                let face = row.point(i);
-                if let Some(value) = solver.value(a, face) {
+                if let Some(value) = solved.value(i as i32) {
                     values[i] = value;
-                } else if open[i] > 0.0 && body.is_held(a, face) {
-                    let drag = wall_drag_at(body, a, face);
+                    continue;
+                }
+                let may_be_held = open[i] > 0.0 && phi[row.start + i] < reach;
+                if may_be_held && body.is_held(a, row.point(i)) {
+                    let drag = wall_drag_at(body, a, row.point(i));
                     values[i] = walls[i] + (values[i] - walls[i]) / (1.0 + drag);
                 }
             }

@@ -12,6 +12,7 @@
 //! (2008), in the form of Aanjaneya et al. (2019, eq. 10). Where there is nothing, there is no
 //! energy, so that surfaces carry no traction by themselves. A [`Body`] says what is where.
 
+mod around;
 mod assembled;
 mod body;
 mod coarsened;
@@ -49,5 +50,5 @@ pub use csr::Numbers;
 pub use method::{Smoother, ViscousMethod, ViscousOptions};
 pub use places::Faces;
 pub use sine::{Sine, share_below};
-pub use solver::ViscousSolver;
+pub use solver::{FaceRow, ViscousSolver};
 pub use stored::StoredSolver;

@@ -137,12 +137,17 @@ impl<const D: usize> Body<D> for LiquidBody<'_, D> {
     }
 
     fn distance(&self, axis: usize, face: [i32; D]) -> f64 {
-        let face = Face {
-            axis: Axis(axis),
-            at: face,
+        let phi = self.domain.solids.phi().as_slice();
+        let strides = self.domain.grid.layout().strides();
+        // The nodes of a face, which is asked for often.
+        let first = self.index(face);
+        let mut across = strides.into_iter().enumerate().filter(|(a, _)| *a != axis);
+        let [b, c] = [(); 2].map(|()| across.next().map_or(0, |(_, stride)| stride));
+        let sum = if D == 2 {
+            phi[first] + phi[first + b]
+        } else {
+            (phi[first] + phi[first + b]) + (phi[first + c] + phi[first + b + c])
         };
-        let phi = self.domain.solids.phi();
-        let sum: f64 = face.nodes().map(|node| phi[node]).sum();
         sum / ((1 << (D - 1)) as f64 * self.domain.grid.dx())
     }
 

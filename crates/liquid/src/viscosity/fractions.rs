@@ -10,91 +10,118 @@
 /// Cells around a cell, and itself, in three dimensions.
 pub(super) const AROUND: usize = 27;
 
-/// The orders in which a simplex's edges go along the axes, by dimension.
-const ORDERS_2: [&[usize]; 2] = [&[0, 1], &[1, 0]];
-const ORDERS_3: [&[usize]; 6] = [
-    &[0, 1, 2],
-    &[0, 2, 1],
-    &[1, 0, 2],
-    &[1, 2, 0],
-    &[2, 0, 1],
-    &[2, 1, 0],
-];
+/// The corners of the triangles or tetrahedra that an octant is cut into, besides the centre of the
+/// cell and the corner across from it: by the bits of the axes along which they lie away from the
+/// centre. Their edges go along the axes, in all orders there are.
+const TRIANGLES: [usize; 2] = [1, 2];
+const TETRAHEDRA: [[usize; 2]; 6] = [[1, 3], [1, 5], [2, 3], [2, 6], [4, 5], [4, 6]];
 
 /// The share of liquid in each octant of a cell, x fastest, from `φ` in the `3^D` cells around
 /// it, x fastest. Where all `φ` have one sign the answer is 0 or 1 exactly.
 pub(super) fn octants<const D: usize>(mut phi: [f64; AROUND]) -> [f32; 8] {
     // From cell centres to the corners of octants, one axis at a time.
-    let count = 3usize.pow(D as u32);
-    for axis in 0..D {
-        let stride = 3usize.pow(axis as u32);
-        for low in (0..count).filter(|i| (i / stride).is_multiple_of(3)) {
-            let middle = phi[low + stride];
-            phi[low] = 0.5 * (phi[low] + middle);
-            phi[low + 2 * stride] = 0.5 * (phi[low + 2 * stride] + middle);
+    let mut stride = 1;
+    for _ in 0..D {
+        for line in phi[..3usize.pow(D as u32)].chunks_exact_mut(3 * stride) {
+            for low in 0..stride {
+                let middle = line[low + stride];
+                line[low] = 0.5 * (line[low] + middle);
+                line[low + 2 * stride] = 0.5 * (line[low + 2 * stride] + middle);
+            }
         }
+        stride *= 3;
     }
     let mut shares = [0.0; 8];
     for (octant, share) in shares.iter_mut().enumerate().take(1 << D) {
-        *share = octant_share::<D>(&phi, octant) as f32;
+        *share = octant_share::<D>(corners::<D>(&phi, octant)) as f32;
     }
     shares
 }
 
-/// The share of one octant that is liquid.
-fn octant_share<const D: usize>(corners: &[f64; AROUND], octant: usize) -> f64 {
-    let center = 3usize.pow(D as u32) / 2;
+/// The values at the corners of an octant, by the bits of the axes along which they lie away from
+/// the centre of the cell. In the plane the second half repeats the first.
+#[inline(always)]
+fn corners<const D: usize>(phi: &[f64; AROUND], octant: usize) -> [f64; 8] {
     let step = |axis: usize| {
         let stride = 3isize.pow(axis as u32);
-        if octant >> axis & 1 == 1 {
-            stride
-        } else {
-            -stride
+        match (axis < D, octant >> axis & 1) {
+            (false, _) => 0,
+            (true, 0) => -stride,
+            (true, _) => stride,
         }
     };
-    // Most octants of a cell near the surface are on one side of it.
-    let corner = |k: usize| {
-        let along = (0..D).filter(|a| k >> a & 1 == 1);
-        corners[along.fold(center, |at, a| at.wrapping_add_signed(step(a)))]
-    };
-    let below = (0..1 << D).filter(|&k| corner(k) < 0.0).count();
-    if below == 0 || below == 1 << D {
-        return if below == 0 { 0.0 } else { 1.0 };
-    }
-    let orders: &[&[usize]] = if D == 2 { &ORDERS_2 } else { &ORDERS_3 };
-    let mut sum = 0.0;
-    for order in orders {
-        let mut values = [0.0; 4];
-        let mut at = center;
-        values[0] = corners[at];
-        for (n, &axis) in order.iter().enumerate() {
-            at = at.wrapping_add_signed(step(axis));
-            values[n + 1] = corners[at];
-        }
-        sum += share_below_zero(&mut values[..=D]);
-    }
-    // Of whole numbers the mean is exact: octants without a surface are 0 or 1.
-    sum / orders.len() as f64
+    let steps = [step(0), step(1), step(2)];
+    let center = 3usize.pow(D as u32) / 2;
+    std::array::from_fn(|k| {
+        let along = |axis: usize| if k >> axis & 1 == 1 { steps[axis] } else { 0 };
+        phi[center.wrapping_add_signed(along(0) + along(1) + along(2))]
+    })
 }
 
-/// The share of a triangle or tetrahedron in which a linear function with these values at its
-/// corners is below zero.
-fn share_below_zero(values: &mut [f64]) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    let negative = values.partition_point(|&v| v < 0.0);
-    let last = values.len() - 1;
-    // How far the surface is on the way from one corner to another on its other side.
-    let cut = |from: usize, to: usize| values[from] / (values[from] - values[to]);
-    match (negative, values.len() - negative) {
-        (0, _) => 0.0,
-        (_, 0) => 1.0,
-        (1, _) => (1..=last).map(|to| cut(0, to)).product(),
-        (_, 1) => 1.0 - (0..last).map(|to| cut(last, to)).product::<f64>(),
-        _ => {
-            // A wedge between two corners below (0, 1) and two above (2, 3), as three tetrahedra.
-            let [ac, ad, bc, bd] = [cut(0, 2), cut(0, 3), cut(1, 2), cut(1, 3)];
+/// The share of an octant that is liquid.
+#[inline]
+fn octant_share<const D: usize>(values: [f64; 8]) -> f64 {
+    // Most octants of a cell near the surface are on one side of it.
+    let below = values.iter().filter(|&&v| v < 0.0).count();
+    if below == 0 || below == values.len() {
+        return if below == 0 { 0.0 } else { 1.0 };
+    }
+    if D == 2 {
+        let shares = TRIANGLES.map(|k| triangle([values[0], values[k], values[3]]));
+        return 0.5 * (shares[0] + shares[1]);
+    }
+    let shares = TETRAHEDRA.map(|[j, k]| tetrahedron([values[0], values[j], values[k], values[7]]));
+    // Of whole numbers the mean is exact: octants without a surface are 0 or 1.
+    shares.iter().sum::<f64>() / 6.0
+}
+
+/// How far the surface is on the way from a corner with one value to one with another, on the
+/// other side.
+#[inline(always)]
+fn cut(from: f64, to: f64) -> f64 {
+    from / (from - to)
+}
+
+/// The two in order.
+#[inline(always)]
+fn sort(values: &mut [f64], low: usize, high: usize) {
+    let (a, b) = (values[low], values[high]);
+    (values[low], values[high]) = if b < a { (b, a) } else { (a, b) };
+}
+
+/// The share of a triangle in which a linear function with these values at its corners is below
+/// zero.
+#[inline]
+fn triangle(mut values: [f64; 3]) -> f64 {
+    for (low, high) in [(0, 1), (1, 2), (0, 1)] {
+        sort(&mut values, low, high);
+    }
+    let [a, b, c] = values;
+    match values.iter().filter(|&&v| v < 0.0).count() {
+        0 => 0.0,
+        1 => cut(a, b) * cut(a, c),
+        2 => 1.0 - cut(c, a) * cut(c, b),
+        _ => 1.0,
+    }
+}
+
+/// The same for a tetrahedron.
+#[inline]
+fn tetrahedron(mut values: [f64; 4]) -> f64 {
+    for (low, high) in [(0, 1), (2, 3), (0, 2), (1, 3), (1, 2)] {
+        sort(&mut values, low, high);
+    }
+    let [a, b, c, d] = values;
+    match values.iter().filter(|&&v| v < 0.0).count() {
+        0 => 0.0,
+        1 => cut(a, b) * cut(a, c) * cut(a, d),
+        2 => {
+            // A wedge between two corners below and two above, as three tetrahedra.
+            let [ac, ad, bc, bd] = [cut(a, c), cut(a, d), cut(b, c), cut(b, d)];
             ac * ad + bc * bd * (1.0 - ac) + bd * ac * (1.0 - ad)
         }
+        3 => 1.0 - cut(d, a) * cut(d, b) * cut(d, c),
+        _ => 1.0,
     }
 }
 
@@ -126,7 +153,7 @@ mod tests {
                 }
             }
             let sampled = below as f64 / all as f64;
-            let found = share_below_zero(&mut values.clone());
+            let found = tetrahedron(values);
             assert!(
                 (found - sampled).abs() < 0.02,
                 "{values:?} {found} {sampled}"
@@ -136,10 +163,10 @@ mod tests {
 
     #[test]
     fn triangles_are_cut_exactly() {
-        assert_eq!(share_below_zero(&mut [-1.0, 1.0, 1.0]), 0.25);
-        assert_eq!(share_below_zero(&mut [1.0, -1.0, -1.0]), 0.75);
-        assert_eq!(share_below_zero(&mut [0.0, 0.0, 1.0]), 0.0);
-        assert_eq!(share_below_zero(&mut [0.0, -1.0, -1.0]), 1.0);
+        assert_eq!(triangle([-1.0, 1.0, 1.0]), 0.25);
+        assert_eq!(triangle([1.0, -1.0, -1.0]), 0.75);
+        assert_eq!(triangle([0.0, 0.0, 1.0]), 0.0);
+        assert_eq!(triangle([0.0, -1.0, -1.0]), 1.0);
     }
 
     /// φ of a half space in the cells around a cell at the origin, Δx = 1.

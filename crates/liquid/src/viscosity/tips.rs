@@ -19,13 +19,14 @@ pub(super) fn tips<const D: usize>(
     let Domain { grid, runs, .. } = *body.domain;
     let of_axis = |axis: Axis| {
         let known = body.marks.known.along(axis);
-        let is_tip =
-            |face: &[i32; D]| solver.value(axis.0, *face).is_none() && !body.is_held(axis.0, *face);
         let of_row = |row: &Row<D>| {
-            let known = known.row(*row);
+            let (known, solved) = (known.row(*row), solver.row(axis.0, row.at));
             let faces = runs.in_row(*row).iter().flat_map(|r| r.range(known.len()));
-            let faces = faces.filter(|&i| known[i] == 1).map(|i| row.point(i));
-            faces.filter(is_tip).collect::<Vec<_>>()
+            let unsolved = faces.filter(|&i| known[i] == 1 && solved.value(i as i32).is_none());
+            let faces = unsolved.map(|i| row.point(i));
+            faces
+                .filter(|&face| !body.is_held(axis.0, face))
+                .collect::<Vec<_>>()
         };
         let rows: Vec<_> = grid.layout().rows(grid.face_extent(axis)).collect();
         let rows = rows.par_iter().with_min_len(64);

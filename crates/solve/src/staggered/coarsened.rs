@@ -1,7 +1,7 @@
 //! What coarse levels are made of.
 
 use super::dense::{gather, linear, spread};
-use super::ground::{Fine, Ground, Kind, Sum, mirrored};
+use super::ground::{Fine, Ground, Kind, Octants, mirrored};
 use super::shape::{Shape, moved};
 
 /// Coarse samples that are not empty weigh at least this share of full ones: slivers that come
@@ -15,11 +15,45 @@ pub struct Coarsened<const D: usize> {
     open: [[bool; 2]; D],
     /// The level's stiffness; relative ones are multiplied by it.
     pub stiffness: f32,
-    fine: [usize; D],
+    children: Children<D>,
     /// Shares of the finer level's cells, padded to whole coarse cells; negative where solid.
     octant_share: Vec<f32>,
     share: Vec<f32>,
     relative: Option<Vec<f32>>,
+}
+
+/// Where the `2^D` children of cells are among the padded cells of the finer level.
+struct Children<const D: usize> {
+    padded: [usize; D],
+    /// From the first child to each.
+    steps: [usize; 8],
+}
+
+impl<const D: usize> Children<D> {
+    fn new(padded: [usize; D]) -> Self {
+        let step = |o: usize| {
+            let by = std::array::from_fn(|a| (o >> a & 1) as i32);
+            linear(padded, by)
+        };
+        let mut steps = [0; 8];
+        for (o, by) in steps.iter_mut().enumerate().take(1 << D) {
+            *by = step(o);
+        }
+        Children { padded, steps }
+    }
+
+    /// What the children of a cell have of something, x fastest.
+    #[inline]
+    fn of<'a>(&self, cell: [i32; D], values: &'a [f32]) -> impl Iterator<Item = &'a f32> {
+        let first = linear(self.padded, cell.map(|x| 2 * x));
+        let steps = self.steps;
+        (0..1usize << D).map(move |o| &values[first + steps[o]])
+    }
+}
+
+/// Child number `o` of a cell.
+fn child<const D: usize>(cell: [i32; D], o: usize) -> [i32; D] {
+    std::array::from_fn(|a| 2 * cell[a] + (o >> a & 1) as i32)
 }
 
 impl<const D: usize> Coarsened<D> {
@@ -35,14 +69,10 @@ impl<const D: usize> Coarsened<D> {
                 .map(|a| if fine.is_open(a, 1) { 0.0 } else { -1.0 })
         };
         let octant_share = gather(padded, |at| beyond(&at).unwrap_or_else(|| fine.share(at)));
-        let children = |cell: [i32; D]| {
-            (0..1usize << D)
-                .map(move |o| std::array::from_fn(|a| 2 * cell[a] + ((o >> a) & 1) as i32))
-        };
+        let children = Children::new(padded);
         let share = gather(cells, |cell| {
             let (mut sum, mut solid) = (0.0, 0);
-            for child in children(cell) {
-                let share = octant_share[linear(padded, child)];
+            for &share in children.of(cell, &octant_share) {
                 sum += share.max(0.0);
                 solid += u32::from(share < 0.0);
             }
@@ -57,10 +87,9 @@ impl<const D: usize> Coarsened<D> {
         let relative = (!is_uniform).then(|| {
             gather(cells, |cell| {
                 let (mut sum, mut weight) = (0.0, 0.0);
-                for child in children(cell) {
-                    let share = octant_share[linear(padded, child)].max(0.0);
+                for (o, &share) in children.of(cell, &octant_share).enumerate() {
                     if share > 0.0 {
-                        sum += share * fine.relative_stiffness(child);
+                        sum += share * fine.relative_stiffness(child(cell, o));
                         weight += share;
                     }
                 }
@@ -71,7 +100,7 @@ impl<const D: usize> Coarsened<D> {
             cells,
             open,
             stiffness,
-            fine: padded,
+            children,
             octant_share,
             share,
             relative,
@@ -87,11 +116,8 @@ impl<const D: usize> Coarsened<D> {
     /// Whether a child of a cell is solid. The cell may be full all the same, but its samples are
     /// means over what is not solid, and not those of the interior.
     fn has_solid_part(&self, cell: [i32; D]) -> bool {
-        let solid = |o: usize| {
-            let child = std::array::from_fn(|a| 2 * cell[a] + ((o >> a) & 1) as i32);
-            self.octant_share[linear(self.fine, child)] < 0.0
-        };
-        (0..1usize << D).any(solid)
+        let mut children = self.children.of(cell, &self.octant_share);
+        children.any(|&share| share < 0.0)
     }
 
     fn is_solid(&self, cell: [i32; D]) -> bool {
@@ -105,23 +131,16 @@ impl<const D: usize> Coarsened<D> {
 }
 
 impl<const D: usize> Ground<D> for Coarsened<D> {
-    fn sum(&self, cell: [i32; D], octants: u8) -> Sum {
-        let mut sum = Sum::default();
+    fn octants(&self, cell: [i32; D]) -> Octants {
         let Some((cell, flips)) = mirrored(cell, self.cells, &self.open) else {
-            sum.count = octants.count_ones();
-            return sum;
+            return Octants::default();
         };
-        let stiffness = self.relative_stiffness(cell) * self.stiffness;
-        for o in (0..1usize << D).filter(|o| octants >> o & 1 == 1) {
-            let at = std::array::from_fn(|a| 2 * cell[a] + (((o ^ flips) >> a) & 1) as i32);
-            let share = self.octant_share[linear(self.fine, at)];
-            if share >= 0.0 {
-                sum.count += 1;
-                sum.fill += share;
-                sum.stiff += share * stiffness;
-            }
+        let mut share = [0.0; 8];
+        for (o, &found) in self.children.of(cell, &self.octant_share).enumerate() {
+            share[o ^ flips] = found;
         }
-        sum
+        let stiffness = self.relative_stiffness(cell) * self.stiffness;
+        Octants { share, stiffness }
     }
 
     fn has_walls_near(&self, at: [i32; D]) -> bool {
@@ -171,11 +190,6 @@ impl<const D: usize> Ground<D> for Coarsened<D> {
             is_full,
             is_plain: is_full && !self.has_solid_part(cell) && !(0..D).any(is_held),
         }
-    }
-
-    fn is_full(&self, cell: [i32; D]) -> bool {
-        let inside = (0..D).all(|a| cell[a] >= 0 && cell[a] < self.cells[a] as i32);
-        inside && self.kind(cell).is_full
     }
 
     fn is_on_open_side(&self, axis: usize, at: i32) -> bool {

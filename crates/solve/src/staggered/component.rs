@@ -5,7 +5,8 @@ use std::mem::MaybeUninit;
 use rayon::prelude::*;
 
 use super::row::Row;
-use super::shape::Shape;
+use super::samples::{Samples, Weight, pair_of};
+use super::shape::{Shape, moved, others};
 use crate::lattice::BLOCK;
 
 /// In the table of blocks: all rows are those of the interior, which are computed and not read.
@@ -276,7 +277,69 @@ pub struct Eight {
 }
 
 impl Eight {
-    /// Sets the row of a lane, and whether it is one of the interior.
+    /// The rows of those of the eight faces from `at` whose bits are set, near the border. None
+    /// weighs less than `least` if a sample holds it.
+    pub fn new<const D: usize>(
+        samples: &Samples<D>,
+        axis: usize,
+        at: [i32; D],
+        faces: u64,
+        least: f32,
+    ) -> Self {
+        let mut eight = Eight::default();
+        if faces == 0 {
+            return eight;
+        }
+        let own = samples.run(at);
+        let mut free = 0;
+        let packed = &mut eight.packed;
+        own.each(faces, |lane, place| {
+            free |= u64::from(place.held >> axis & 1 == 0) << lane;
+            packed.mass[lane] = place.fill[axis];
+        });
+        let mut bounds = Bounds::default();
+        let low = samples.run(moved(at, axis, -1));
+        for (side, run) in [&low, &own].into_iter().enumerate() {
+            let weights = &mut packed.cell[side];
+            run.each(free, |lane, place| {
+                bounds.set(side, lane, place.cell[axis], weights);
+            });
+        }
+        for (k, &b) in others::<D>(axis)[..D - 1].iter().enumerate() {
+            let high = samples.run(moved(at, b, 1));
+            for (side, run) in [&own, &high].into_iter().enumerate() {
+                let weights = &mut packed.edge[k][side];
+                run.each(free, |lane, place| {
+                    let edge = place.edge[pair_of(axis, b)];
+                    bounds.set(2 + 2 * k + side, lane, edge, weights);
+                });
+            }
+        }
+        eight.complete(free, &bounds, least);
+        eight
+    }
+
+    /// Masses and bounds, given those of the samples.
+    fn complete(&mut self, free: u64, bounds: &Bounds, least: f32) {
+        let Packed { mass, inverse, .. } = &mut self.packed;
+        for lane in 0..BLOCK {
+            let held = bounds.total(lane);
+            let is_free = free >> lane & 1 == 1;
+            // Coarse faces that samples hold have mass even where there is nothing: otherwise those
+            // of a single sample slide at no energy, and what is restricted to them sends them
+            // anywhere.
+            let filled = mass[lane];
+            mass[lane] = match is_free && (filled > 0.0 || held > 0.0) {
+                true => filled.max(least),
+                false => 0.0,
+            };
+            let bound = held + mass[lane];
+            inverse[lane] = if bound > 0.0 { 1.0 / bound } else { 0.0 };
+            self.count += usize::from(bound > 0.0);
+        }
+    }
+
+    /// Sets the row of a lane that had none, and whether it is one of the interior.
     pub fn set(&mut self, lane: usize, row: &Row, interior: bool) {
         self.packed.set(lane, row);
         self.count += 1;
@@ -286,5 +349,24 @@ impl Eight {
     /// Whether all rows are those of the interior.
     pub fn is_interior(&self) -> bool {
         self.interior == u8::MAX
+    }
+}
+
+/// What each sample adds to the [bounds](Row::bound) of eight rows: cells, then edges.
+#[derive(Default)]
+struct Bounds([[f32; BLOCK]; 6]);
+
+impl Bounds {
+    /// Enters a sample of a lane, and its weight among the `weights`.
+    #[inline(always)]
+    fn set(&mut self, sample: usize, lane: usize, of: Weight, weights: &mut [f32; BLOCK]) {
+        weights[lane] = of.weight;
+        self.0[sample][lane] = of.bound();
+    }
+
+    /// The sum for a lane, always in this order: blocks along a wall are to be the same.
+    #[inline(always)]
+    fn total(&self, lane: usize) -> f32 {
+        self.0.iter().fold(0.0, |sum, part| sum + part[lane])
     }
 }

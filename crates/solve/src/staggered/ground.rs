@@ -13,15 +13,14 @@ const SMALLEST_DISTANCE: f64 = 0.05;
 /// How far beyond the lattice nothing is asked for any more.
 const FAR: f64 = 1e3;
 
-/// Some octants of a cell, added up.
+/// What fills a cell.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sum {
-    /// How many of them count: solid ones do not.
-    pub count: u32,
-    /// Shares filled.
-    pub fill: f32,
-    /// The same times the stiffness.
-    pub stiff: f32,
+pub struct Octants {
+    /// The share of each octant that is filled, x fastest; negative if it is solid and does not
+    /// count.
+    pub share: [f32; 8],
+    /// The stiffness of what there is.
+    pub stiffness: f32,
 }
 
 /// What there is in a cell.
@@ -37,8 +36,8 @@ pub struct Kind {
 
 /// What the rows of a level's operator are computed from. Cells may lie one beyond the lattice.
 pub trait Ground<const D: usize>: Sync {
-    /// The sum over the octants of a cell whose bits are set; cells are mirrored beyond walls.
-    fn sum(&self, cell: [i32; D], octants: u8) -> Sum;
+    /// What fills a cell; those beyond walls are mirrored.
+    fn octants(&self, cell: [i32; D]) -> Octants;
     /// Whether a wall or an obstacle may hold a face of a place's samples.
     fn has_walls_near(&self, at: [i32; D]) -> bool;
     /// Whether a face is held by a wall or an obstacle.
@@ -49,8 +48,6 @@ pub trait Ground<const D: usize>: Sync {
     fn lets_go(&self, cell: [i32; D]) -> bool;
     /// What kind of cell one of the lattice is.
     fn kind(&self, cell: [i32; D]) -> Kind;
-    /// Whether a cell is one of the lattice and full.
-    fn is_full(&self, cell: [i32; D]) -> bool;
     /// Whether a face or an edge at this coordinate along an axis lies on an open side, with
     /// nothing beyond.
     fn is_on_open_side(&self, axis: usize, at: i32) -> bool;
@@ -253,7 +250,9 @@ impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
 
     /// Whether the middle of a cell is in an obstacle.
     fn is_solid(&self, cell: [i32; D]) -> bool {
-        if !self.is_near(cell) {
+        // Faces of one cell are no more than a cell side apart.
+        let is_far = || self.body.distance(0, self.global(cell)) > 2.0;
+        if !self.is_near(cell) || is_far() {
             return false;
         }
         let mut sum = 0.0;
@@ -335,35 +334,26 @@ pub fn mirrored<const D: usize>(
 
 impl<B: Body<D>, const D: usize> Ground<D> for Sampled<'_, B, D> {
     #[inline]
-    fn sum(&self, cell: [i32; D], octants: u8) -> Sum {
-        let count = octants.count_ones();
-        let nothing = Sum {
-            count,
-            ..Sum::default()
-        };
-        let asked = cell;
+    fn octants(&self, asked: [i32; D]) -> Octants {
         let Some((cell, flips)) = mirrored(asked, self.cells, &self.open) else {
-            return nothing;
+            return Octants::default();
         };
-        let stiffness = || match flips {
+        let share = match self.code(cell) & !NEAR {
+            EMPTY => return Octants::default(),
+            FULL => [1.0; 8],
+            part => {
+                let part = &self.parts[cell[D - 1] as usize][(part - FIRST_PART) as usize];
+                match flips {
+                    0 => *part,
+                    _ => std::array::from_fn(|o| part[o ^ flips]),
+                }
+            }
+        };
+        let stiffness = match flips {
             0 => self.stiffness(cell),
             _ => self.stiffness_beyond(asked, cell),
         };
-        let (fill, stiff) = match self.code(cell) & !NEAR {
-            EMPTY => return nothing,
-            FULL => (count as f32, count as f32 * stiffness()),
-            part => {
-                let part = &self.parts[cell[D - 1] as usize][(part - FIRST_PART) as usize];
-                let stiffness = stiffness();
-                let (mut fill, mut stiff) = (0.0, 0.0);
-                for o in (0..1usize << D).filter(|o| octants >> o & 1 == 1) {
-                    fill += part[o ^ flips];
-                    stiff += part[o ^ flips] * stiffness;
-                }
-                (fill, stiff)
-            }
-        };
-        Sum { count, fill, stiff }
+        Octants { share, stiffness }
     }
 
     fn has_walls_near(&self, at: [i32; D]) -> bool {
@@ -401,11 +391,6 @@ impl<B: Body<D>, const D: usize> Ground<D> for Sampled<'_, B, D> {
             is_full: code & !NEAR == FULL,
             is_plain: code == FULL,
         }
-    }
-
-    #[inline]
-    fn is_full(&self, cell: [i32; D]) -> bool {
-        self.contains(cell) && self.kind(cell).is_full
     }
 
     fn is_on_open_side(&self, axis: usize, at: i32) -> bool {

@@ -6,8 +6,7 @@ use super::component::{Component, Eight, INTERIOR, NONE};
 use super::csr::couplings;
 use super::ground::{Fine, Ground};
 use super::peel::peel;
-use super::row::{Row, rows};
-use super::samples::Samples;
+use super::row::Row;
 use super::shape::{Shape, moved, others};
 use super::sieve::Sieve;
 use crate::lattice::BLOCK;
@@ -40,15 +39,17 @@ impl<const D: usize> Level<D> {
         let mut samples = sieve.samples(shape.cells, ground, uniform);
         // Coarse faces have mass wherever a sample holds them.
         if ground.least() == 0.0 {
-            peel(&mut samples, ground);
+            peel(&mut samples);
         }
         let inside = Inside::new(&shape, stiffness, graded.as_deref());
         let parts = std::array::from_fn(|axis| {
             Component::new(&shape, |at| {
                 let interior = sieve.interior(axis, at);
                 (interior != 0xff).then(|| {
-                    let faces = sieve.candidates(axis, at);
-                    pack(ground, &samples, &inside, axis, at, [faces, interior])
+                    let faces = sieve.candidates(axis, at) & !interior;
+                    let mut eight = Eight::new(&samples, axis, at, faces, ground.least());
+                    pack_interior(&mut eight, &inside, axis, at, interior);
+                    eight
                 })
             })
         });
@@ -241,28 +242,17 @@ fn interior_bound<const D: usize>(row: &Row) -> f32 {
     bound
 }
 
-/// The rows of the eight faces from `at`, given which may be free and which are in the interior.
-fn pack<const D: usize>(
-    ground: &impl Ground<D>,
-    samples: &Samples<D>,
+/// Sets the rows of lanes in the interior of the eight faces from `at`.
+fn pack_interior<const D: usize>(
+    eight: &mut Eight,
     inside: &Inside<'_, D>,
     axis: usize,
     at: [i32; D],
-    [faces, interior]: [u64; 2],
-) -> Eight {
-    let mut eight = Eight::default();
-    let rows = rows(ground, samples, axis, at, faces & !interior);
-    for lane in (0..BLOCK).filter(|lane| faces >> lane & 1 == 1) {
-        let is_interior = interior >> lane & 1 == 1;
-        let row = if is_interior {
-            let face = moved(at, 0, lane as i32);
-            inside.row(axis, inside.shape.index(face))
-        } else {
-            rows[lane]
-        };
-        if row.is_free() {
-            eight.set(lane, &row, is_interior);
-        }
+    lanes: u64,
+) {
+    for lane in (0..BLOCK).filter(|lane| lanes >> lane & 1 == 1) {
+        let face = moved(at, 0, lane as i32);
+        let row = inside.row(axis, inside.shape.index(face));
+        eight.set(lane, &row, true);
     }
-    eight
 }

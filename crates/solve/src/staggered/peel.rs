@@ -8,8 +8,7 @@
 
 use rayon::prelude::*;
 
-use super::ground::Ground;
-use super::samples::{Place, Samples, Weight, mean, pair_of};
+use super::samples::{Place, Samples, Weight, pair_of};
 use super::shape::{moved, others};
 
 /// A sample: where it is, and the axes it is about, twice the same for a cell.
@@ -55,64 +54,64 @@ struct Face<const D: usize> {
 }
 
 impl<const D: usize> Face<D> {
-    /// The samples it is part of: two cells, and two edges along every other axis.
-    fn samples(self) -> impl Iterator<Item = Sample<D>> {
+    /// The samples it is part of, given its place: those there, a cell and the edges along all
+    /// other axes, and as many elsewhere. Only those with weight.
+    fn samples(self, samples: &Samples<D>, place: &Place) -> impl Iterator<Item = Sample<D>> {
         let Face { axis, at } = self;
-        let cells = [0, -1].map(|by| Sample {
-            at: moved(at, axis, by),
-            axes: [axis; 2],
-        });
-        let edges = others::<D>(axis)
-            .into_iter()
-            .take(D - 1)
-            .flat_map(move |b| {
-                [0, 1].map(|by| Sample {
-                    at: moved(at, b, by),
-                    axes: [axis, b],
-                })
+        let edges = others::<D>(axis).into_iter().take(D - 1);
+        let here = std::iter::once(axis)
+            .chain(edges.clone())
+            .map(move |b| Sample {
+                at,
+                axes: [axis, b],
             });
-        cells.into_iter().chain(edges)
-    }
-
-    /// The one sample with weight that it is part of.
-    fn thread(self, samples: &Samples<D>) -> Option<Sample<D>> {
-        let weighs = |sample: &Sample<D>| {
+        let here = here.filter(|sample| sample.weight(place).weight > 0.0);
+        let cell = Sample {
+            at: moved(at, axis, -1),
+            axes: [axis; 2],
+        };
+        let there = std::iter::once(cell).chain(edges.map(move |b| Sample {
+            at: moved(at, b, 1),
+            axes: [axis, b],
+        }));
+        let there = there.filter(|sample| {
             let place = samples.at(sample.at);
             place.is_some_and(|place| sample.weight(place).weight > 0.0)
-        };
-        let mut found = self.samples().filter(weighs);
+        });
+        here.chain(there)
+    }
+
+    /// The sample that it hangs by, if it has no mass and nothing holds it, given its place.
+    fn hangs_by(self, samples: &Samples<D>, place: &Place) -> Option<Sample<D>> {
+        if !self.is_light(place) {
+            return None;
+        }
+        let mut found = self.samples(samples, place);
         found.next().filter(|_| found.next().is_none())
     }
 
-    /// The sample that it hangs by, if it has no mass and nothing holds it.
-    fn hangs_by(self, samples: &Samples<D>, ground: &impl Ground<D>) -> Option<Sample<D>> {
-        // Cheapest first: most faces near a surface are those of a full cell.
-        if ground.is_full(self.at) || ground.is_full(moved(self.at, self.axis, -1)) {
-            return None;
-        }
-        let thread = self.thread(samples)?;
-        let is_light = mean(ground, self.at, &[self.axis]).0 <= 0.0;
-        (is_light && !ground.is_held(self.axis, self.at)).then_some(thread)
+    /// Whether it is without mass and free, given its place.
+    fn is_light(self, place: &Place) -> bool {
+        place.fill[self.axis] <= 0.0 && place.held >> self.axis & 1 == 0
     }
 }
 
 /// Takes the weight of all samples by which faces without mass hang.
-pub fn peel<const D: usize>(samples: &mut Samples<D>, ground: &impl Ground<D>) {
+pub fn peel<const D: usize>(samples: &mut Samples<D>) {
     let planes = (0..samples.planes()).into_par_iter();
     let hanging = |z: usize| {
         let mut found = Vec::new();
         samples.each(z, |at, place| {
-            // Near anything every place is there, and stands for its low faces.
-            if !place.is_full {
-                let faces = (0..D).map(|axis| Face { axis, at });
-                found.extend(faces.filter(|face| face.hangs_by(samples, ground).is_some()));
-            }
+            let faces = (0..D).map(|axis| Face { axis, at });
+            found.extend(faces.filter(|face| face.hangs_by(samples, place).is_some()));
         });
         found
     };
     let mut rest: Vec<Face<D>> = planes.flat_map_iter(hanging).collect();
     while let Some(face) = rest.pop() {
-        let Some(sample) = face.hangs_by(samples, ground) else {
+        // Near anything every place is there.
+        let place = samples.at(face.at);
+        let Some(sample) = place.and_then(|place| face.hangs_by(samples, place)) else {
             continue;
         };
         if let Some(place) = samples.at_mut(sample.at) {

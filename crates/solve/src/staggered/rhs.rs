@@ -32,19 +32,23 @@ impl<const D: usize> Rhs<D> {
         }
     }
 
-    /// Sets `value(axis, lattice point, mass)` at all free faces of a level. Once doubles were
-    /// needed it is doubles.
-    pub fn set(&mut self, level: &Level<D>, value: impl Fn(usize, [i32; D], f32) -> f64 + Sync) {
+    /// Sets `value(axis, lattice point, memory index, mass)` at all free faces of a level. Once
+    /// doubles were needed it is doubles.
+    pub fn set(
+        &mut self,
+        level: &Level<D>,
+        value: impl Fn(usize, [i32; D], usize, f32) -> f64 + Sync,
+    ) {
         let singles = match self {
             Rhs::Double(values) => return fill(level, values, value),
             Rhs::Single(values) => values,
         };
         let is_exact = AtomicBool::new(true);
-        fill(level, singles, |axis, at, mass| {
+        fill(level, singles, |axis, at, index, mass| {
             if !is_exact.load(Relaxed) {
                 return 0.0;
             }
-            let value = value(axis, at, mass);
+            let value = value(axis, at, index, mass);
             let single = value as f32;
             if f64::from(single) != value {
                 is_exact.store(false, Relaxed);
@@ -106,17 +110,17 @@ pub enum Address<const D: usize> {
     Double([*const f64; D]),
 }
 
-/// Sets `value(axis, lattice point, mass)` at all free faces.
+/// Sets `value(axis, lattice point, memory index, mass)` at all free faces.
 pub fn fill<T: Send, const D: usize>(
     level: &Level<D>,
     vectors: &mut Vector<T, D>,
-    value: impl Fn(usize, [i32; D], f32) -> T + Sync,
+    value: impl Fn(usize, [i32; D], usize, f32) -> T + Sync,
 ) {
     let vectors = vectors.each_mut().map(|v| Shared(v.as_mut_ptr()));
     each_plane(level, &|axis, z| {
         level.each_free(axis, z, |at, index, mass| {
             // SAFETY: free faces are in memory, and a plane is written by one call.
-            unsafe { *vectors[axis].get().add(index) = value(axis, at, mass) };
+            unsafe { *vectors[axis].get().add(index) = value(axis, at, index, mass) };
         });
     });
 }

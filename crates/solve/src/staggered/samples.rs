@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::ground::{Ground, Sum};
+use super::around::Around;
+use super::ground::Ground;
 use super::shape::moved;
 
 /// The weight of a sample and how many of its faces are free.
@@ -15,6 +16,22 @@ pub struct Weight {
 }
 
 impl Weight {
+    /// That of a cell between free faces.
+    fn of_cell(stiffness: f32) -> Self {
+        Weight {
+            weight: 2.0 * stiffness,
+            free: 2,
+        }
+    }
+
+    /// That of an edge between free faces.
+    fn of_edge(stiffness: f32) -> Self {
+        Weight {
+            weight: stiffness,
+            free: 4,
+        }
+    }
+
     /// What it adds to the [bound](super::row::Row::bound) of a row.
     #[inline]
     pub fn bound(self) -> f32 {
@@ -22,14 +39,18 @@ impl Weight {
     }
 }
 
-/// The samples of a place: its cell along each axis, and the edges at its low corner by
-/// [`pair_of`] axes.
+/// The samples of a place, its cell along each axis and the edges at its low corner by
+/// [`pair_of`] axes, and its low faces.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place {
     /// By axis.
     pub cell: [Weight; 3],
     /// By pair of axes.
     pub edge: [Weight; 3],
+    /// The share of the box around each low face that is filled.
+    pub fill: [f32; 3],
+    /// The bits of low faces that walls or obstacles hold.
+    pub held: u8,
     /// Whether all cells around are full, mirror images beyond walls included.
     pub is_full: bool,
 }
@@ -229,62 +250,71 @@ impl Place {
         uniform: Option<f32>,
     ) -> Self {
         let walls = ground.has_walls_near(at);
-        let known = uniform.filter(|_| is_full);
-        let stiffness = |split: &[usize]| known.unwrap_or_else(|| stiffness(ground, at, split));
+        let mut place = match uniform.filter(|_| is_full) {
+            Some(stiffness) => Place::full(stiffness),
+            None => Place::of(&Around::new(ground, at), ground.least(), is_full),
+        };
+        for a in 0..D {
+            for b in a + 1..D {
+                // Beyond an open side there are no faces to make up the sample.
+                if ground.is_on_open_side(a, at[a]) || ground.is_on_open_side(b, at[b]) {
+                    place.edge[pair_of(a, b)] = Weight::default();
+                }
+            }
+        }
+        if walls {
+            place.hold(ground, at);
+        }
+        place
+    }
+
+    /// A place all around which is full and free.
+    fn full(stiffness: f32) -> Self {
+        Place {
+            cell: [Weight::of_cell(stiffness); 3],
+            edge: [Weight::of_edge(stiffness); 3],
+            fill: [1.0; 3],
+            held: 0,
+            is_full: true,
+        }
+    }
+
+    /// A place far from walls.
+    fn of<const D: usize>(around: &Around<D>, least: f32, is_full: bool) -> Self {
         let mut place = Place {
             is_full,
             ..Place::default()
         };
-        let of_cell = stiffness(&[]);
+        if around.is_empty() {
+            return place;
+        }
+        let of_cell = Weight::of_cell(at_least(least, around.cell()));
         for a in 0..D {
-            place.cell[a] = cell_sample(ground, a, at, of_cell, walls);
+            place.cell[a] = of_cell;
+            place.fill[a] = around.face(a);
             for b in a + 1..D {
-                let of_edge = stiffness(&[a, b]);
-                place.edge[pair_of(a, b)] = edge_sample(ground, [a, b], at, of_edge, walls);
+                let stiffness = at_least(least, around.edge(a, b));
+                place.edge[pair_of(a, b)] = Weight::of_edge(stiffness);
             }
         }
         place
     }
-}
 
-/// The stiffness of a sample, times the share of it that is filled, or the least there may be.
-fn stiffness<const D: usize>(ground: &impl Ground<D>, at: [i32; D], split: &[usize]) -> f32 {
-    at_least(ground.least(), mean(ground, at, split))
-}
-
-/// Octants on the low and the high side of a cell along each axis.
-const HALVES: [[u8; 2]; 3] = [
-    [0b0101_0101, 0b1010_1010],
-    [0b0011_0011, 0b1100_1100],
-    [0b0000_1111, 0b1111_0000],
-];
-
-/// Mean of the octants that lie in a box of a cell's size around `at`'s low corner along the axes
-/// of `split`, and around the cell's middle along the others: fill and stiffness.
-#[inline]
-pub fn mean<const D: usize>(ground: &impl Ground<D>, at: [i32; D], split: &[usize]) -> (f32, f32) {
-    let all: u8 = if D == 2 { 0b1111 } else { u8::MAX };
-    let mut sums = [Sum::default(); 4];
-    for sides in 0..1usize << split.len() {
-        let (mut cell, mut octants) = (at, all);
-        for (k, &axis) in split.iter().enumerate() {
-            // From the cell on the low side the high octants count, and the other way round.
-            let side = (sides >> k) & 1;
-            cell[axis] -= side as i32;
-            octants &= HALVES[axis][side];
+    /// Accounts for walls.
+    fn hold<const D: usize>(&mut self, ground: &impl Ground<D>, at: [i32; D]) {
+        for a in 0..D {
+            self.held |= u8::from(ground.is_held(a, at)) << a;
+            self.cell[a] = at_wall(self.cell[a], || cell_at_wall(ground, a, at));
+            for b in a + 1..D {
+                let edge = &mut self.edge[pair_of(a, b)];
+                *edge = at_wall(*edge, || edge_at_wall(ground, [a, b], at));
+            }
         }
-        sums[sides] = ground.sum(cell, octants);
     }
-    // Cells across the edge first, as the kernels do it.
-    let [p, q, r, s] = sums;
-    let count = (p.count + q.count + r.count + s.count).max(1) as f32;
-    let fill = (p.fill + s.fill) + (q.fill + r.fill);
-    let stiff = (p.stiff + s.stiff) + (q.stiff + r.stiff);
-    (fill / count, stiff / count)
 }
 
-/// Raises the weight of a sample that is not empty to the least there may be.
-pub fn at_least(least: f32, (fill, value): (f32, f32)) -> f32 {
+/// The weight of a sample that is not empty, or the least there may be.
+fn at_least(least: f32, (fill, value): (f32, f32)) -> f32 {
     if fill > 0.0 && fill < least {
         value * (least / fill)
     } else {
@@ -316,55 +346,41 @@ fn pair<const D: usize>(
     }
 }
 
-/// A cell along an axis.
-fn cell_sample<const D: usize>(
+/// What walls make of a sample: nothing if they have let go of it.
+fn at_wall(sample: Weight, pair: impl FnOnce() -> Option<Pair>) -> Weight {
+    if sample.weight == 0.0 {
+        return sample;
+    }
+    pair().map_or_else(Weight::default, |Pair { free, gap }| Weight {
+        weight: (f64::from(sample.weight) / gap) as f32,
+        free,
+    })
+}
+
+/// The faces of a cell along an axis.
+fn cell_at_wall<const D: usize>(
     ground: &impl Ground<D>,
     axis: usize,
     cell: [i32; D],
-    stiff: f32,
-    walls: bool,
-) -> Weight {
-    if stiff == 0.0 {
-        return Weight::default();
-    }
-    if !walls {
-        let weight = 2.0 * stiff;
-        return Weight { weight, free: 2 };
-    }
-    let Pair { free, gap } = pair(ground, axis, cell, moved(cell, axis, 1));
-    if free < 2 && ground.lets_go(cell) {
-        return Weight::default();
-    }
-    let weight = (2.0 * f64::from(stiff) / gap) as f32;
-    Weight { weight, free }
+) -> Option<Pair> {
+    let found = pair(ground, axis, cell, moved(cell, axis, 1));
+    (found.free == 2 || !ground.lets_go(cell)).then_some(found)
 }
 
-/// The edge of axes `a` and `b` at the low corner of `at`.
-fn edge_sample<const D: usize>(
+/// The faces of the edge of axes `a` and `b` at the low corner of `at`.
+fn edge_at_wall<const D: usize>(
     ground: &impl Ground<D>,
     [a, b]: [usize; 2],
     at: [i32; D],
-    weight: f32,
-    walls: bool,
-) -> Weight {
-    // Beyond an open side there are no faces to make up the sample.
-    let is_cut = ground.is_on_open_side(a, at[a]) || ground.is_on_open_side(b, at[b]);
-    if weight == 0.0 || is_cut {
-        return Weight::default();
-    }
-    if !walls {
-        return Weight { weight, free: 4 };
-    }
+) -> Option<Pair> {
     let along = pair(ground, a, moved(at, b, -1), at);
     let across = pair(ground, b, moved(at, a, -1), at);
     let free = along.free + across.free;
-    if free < 4 {
-        let (left, below) = (moved(at, a, -1), moved(at, b, -1));
-        let around = [at, left, below, moved(left, b, -1)];
-        if around.iter().any(|&cell| ground.lets_go(cell)) {
-            return Weight::default();
-        }
+    let (left, below) = (moved(at, a, -1), moved(at, b, -1));
+    let around = [at, left, below, moved(left, b, -1)];
+    if free < 4 && around.iter().any(|&cell| ground.lets_go(cell)) {
+        return None;
     }
-    let weight = (f64::from(weight) / along.gap.min(across.gap)) as f32;
-    Weight { weight, free }
+    let gap = along.gap.min(across.gap);
+    Some(Pair { free, gap })
 }

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::assembled::Assembled;
 use super::body::Body;
+use super::component::Component;
 use super::csr::{Numbers, couplings, matrix};
 use super::cycle::Hierarchy;
 use super::field::{self, Vector};
@@ -112,17 +113,27 @@ impl<const D: usize> ViscousSolver<D> {
     /// Sets the velocity `u*` of all faces: the guess and, times mass, the right-hand side at free
     /// ones, what they are held to at the others.
     pub fn load(&mut self, velocity: impl Fn(usize, [i32; D]) -> f64 + Sync) {
+        self.load_apart(&velocity, &velocity);
+    }
+
+    /// The same with velocities of free faces and those of held ones apart.
+    pub fn load_apart(
+        &mut self,
+        free: impl Fn(usize, [i32; D]) -> f64 + Sync,
+        held: impl Fn(usize, [i32; D]) -> f64,
+    ) {
         let Some(level) = self.hierarchy.as_ref().map(|h| &h.floors[0].level) else {
             return;
         };
         let face = |at: [i32; D]| std::array::from_fn(|a| at[a] + self.offset[a]);
-        fill(level, &mut self.x, |axis, at, _| velocity(axis, face(at)));
-        self.b.set(level, |axis, at, mass| {
-            f64::from(mass) * velocity(axis, face(at))
+        fill(level, &mut self.x, |axis, at, _, _| free(axis, face(at)));
+        let x = &self.x;
+        self.b.set(level, |axis, _, index, mass| {
+            f64::from(mass) * x[axis][index]
         });
         let mut is_moved = false;
         for (axis, index) in level.held_beside_free() {
-            let u = velocity(axis, face(level.shape.point(index)));
+            let u = held(axis, face(level.shape.point(index)));
             is_moved |= u != 0.0;
             self.x[axis][index] = u;
         }
@@ -136,7 +147,7 @@ impl<const D: usize> ViscousSolver<D> {
             return;
         };
         field::clear(&mut self.x, level.shape.len, 3);
-        self.b.set(level, |axis, at, _| {
+        self.b.set(level, |axis, at, _, _| {
             rhs(axis, std::array::from_fn(|a| at[a] + self.offset[a]))
         });
         self.norm = self.rhs_norm(false);
@@ -181,16 +192,29 @@ impl<const D: usize> ViscousSolver<D> {
 
     /// The value at a face that is free.
     pub fn value(&self, axis: usize, face: [i32; D]) -> Option<f64> {
-        let level = self.level()?;
+        self.row(axis, face).value(face[0])
+    }
+
+    /// The row along x of a face, of which neighbours are found faster.
+    #[inline]
+    pub fn row(&self, axis: usize, face: [i32; D]) -> FaceRow<'_> {
+        let Some(level) = self.level() else {
+            return FaceRow::default();
+        };
         let mut at = [0; D];
-        for a in 0..D {
+        for a in 1..D {
             at[a] = face[a] - self.offset[a];
             if at[a] < 0 || at[a] > level.shape.cells[a] as i32 {
-                return None;
+                return FaceRow::default();
             }
         }
-        let index = level.shape.index(at);
-        level.is_free(axis, index).then(|| self.x[axis][index])
+        FaceRow {
+            component: Some(&level.components[axis]),
+            values: &self.x[axis],
+            start: level.shape.index(at),
+            first: self.offset[0],
+            count: level.shape.cells[0] + 1,
+        }
     }
 
     /// The face at a memory index, as [`Numbers`] has it.
@@ -258,5 +282,29 @@ impl<const D: usize> ViscousSolver<D> {
             self.x[axis][i] = x;
         }
         Ok(outcome)
+    }
+}
+
+/// A row of faces of a solver.
+#[derive(Clone, Copy, Default)]
+pub struct FaceRow<'a> {
+    component: Option<&'a Component>,
+    values: &'a [f64],
+    /// The memory index of its first face.
+    start: usize,
+    /// The coordinate of that.
+    first: i32,
+    /// How many there are.
+    count: usize,
+}
+
+impl FaceRow<'_> {
+    /// The value at the face with this x coordinate, if it is free.
+    #[inline]
+    pub fn value(&self, x: i32) -> Option<f64> {
+        let k = usize::try_from(x - self.first).ok();
+        let index = self.start + k.filter(|&k| k < self.count)?;
+        let is_free = self.component?.is_free(index);
+        is_free.then(|| self.values[index])
     }
 }
