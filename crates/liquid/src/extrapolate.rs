@@ -1,6 +1,8 @@
 //! Velocity beyond where it is known.
 
-use plash_grid::{Axis, Cell, CellField, Face, FaceField, Grid, Runs, Side, axes, sample_faces};
+use plash_grid::{
+    Axis, BLOCK, Cell, CellField, Face, FaceField, Grid, Runs, Side, axes, sample_faces,
+};
 use rayon::prelude::*;
 
 use crate::setup::Wall;
@@ -55,33 +57,45 @@ fn next_layer<const D: usize>(
     let marks = known.along(axis).as_slice();
     let values = u.along(axis).as_slice();
     let length = grid.face_extent(axis)[0];
+    let mean_beside = |index: usize| {
+        let beside = strides.iter().flat_map(|s| [index - s, index + s]);
+        let known = beside.filter(|&other| marks[other] != 0);
+        let (sum, count) = known.fold((0.0, 0), |(sum, n), i| (sum + values[i], n + 1));
+        (count > 0).then(|| sum / f64::from(count))
+    };
     rows.par_iter()
         .with_min_len(8)
         .map(|(row, runs)| {
             let mut found = Vec::new();
-            for run in *runs {
-                for i in run.range(length) {
-                    let index = row.start + i;
-                    if marks[index] != 0 {
-                        continue;
-                    }
-                    let (mut sum, mut count) = (0.0, 0);
-                    for s in strides {
-                        for other in [index - s, index + s] {
-                            if marks[other] != 0 {
-                                sum += values[other];
-                                count += 1;
-                            }
-                        }
-                    }
-                    if count > 0 {
-                        found.push((index as u32, sum / count as f64));
+            for range in runs.iter().map(|run| run.range(length)) {
+                let blocks = range.clone().step_by(BLOCK).map(|i| row.start + i);
+                for first in blocks.filter(|&first| is_at_border(marks, first, &strides)) {
+                    let end = (first + BLOCK).min(row.start + range.end);
+                    for index in (first..end).filter(|&index| marks[index] == 0) {
+                        found.extend(mean_beside(index).map(|mean| (index as u32, mean)));
                     }
                 }
             }
             found
         })
         .collect()
+}
+
+/// Whether one of a block of faces is unknown and one of them or beside them is known: most blocks are
+/// far inside or far outside.
+fn is_at_border(marks: &[u8], first: usize, strides: &[usize]) -> bool {
+    let block = |from: usize| {
+        let mut bytes = [0; BLOCK];
+        bytes.copy_from_slice(&marks[from..from + BLOCK]);
+        bytes
+    };
+    if !block(first).contains(&0) {
+        return false;
+    }
+    let any = |from: usize| block(from) != [0; BLOCK];
+    // Along x the neighbours are the block one off to either side.
+    let mut beside = strides.iter().flat_map(|s| [first - s, first + s]);
+    beside.any(any)
 }
 
 /// How walls act on the field beside them.

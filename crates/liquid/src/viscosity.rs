@@ -22,10 +22,9 @@ mod tests;
 mod tips;
 mod wet;
 
-use plash_grid::{Axis, CellField, FaceField, Row, axes};
+use plash_grid::{CellField, FaceField, axes};
 use plash_solve::staggered::{Body, Smoother, ViscousMethod, ViscousOptions, ViscousSolver};
 use plash_solve::{Outcome, SolveError, Tolerance};
-use rayon::prelude::*;
 
 use self::body::{LiquidBody, Stiffness, cells_beside};
 use self::cells::CellViscosity;
@@ -212,7 +211,7 @@ fn take<const D: usize>(
     config: &ViscosityConfig,
     u: &mut FaceField<f64, D>,
 ) -> ViscosityReport {
-    let largest = largest_speed(body, solver, u);
+    let largest = solver.speed();
     let tips = tips(body, solver);
     write(body, solver, u);
     drag_along(body, solver, tips, u);
@@ -230,30 +229,6 @@ fn take<const D: usize>(
         first_status: None,
         unknowns: solver.unknowns(),
     }
-}
-
-/// The largest velocity at a free face.
-fn largest_speed<const D: usize>(
-    body: &LiquidBody<'_, D>,
-    solver: &ViscousSolver<D>,
-    u: &FaceField<f64, D>,
-) -> f64 {
-    let Domain { grid, runs, .. } = *body.domain;
-    let largest = |axis: Axis| {
-        let length = grid.face_extent(axis)[0];
-        let rows: Vec<_> = grid.layout().rows(grid.face_extent(axis)).collect();
-        let of_row = |row: &Row<D>| {
-            let solved = solver.row(axis.0, row.at);
-            let faces = runs.in_row(*row).iter().flat_map(|r| r.range(length));
-            let free = faces.filter(|&i| solved.value(i as i32).is_some());
-            free.fold(0.0, |m: f64, i| m.max(u.slice(axis.0)[row.start + i].abs()))
-        };
-        rows.par_iter()
-            .with_min_len(64)
-            .map(of_row)
-            .reduce(|| 0.0, f64::max)
-    };
-    axes::<D>().map(largest).fold(0.0, f64::max)
 }
 
 /// Writes the solution to `u`. A face that is open in part but whose middle is in an obstacle is

@@ -129,9 +129,9 @@ impl<const D: usize> Body<D> for LiquidBody<'_, D> {
     }
 
     fn is_near_obstacle(&self, cell: [i32; D]) -> bool {
-        // A distance changes by no more than the way: from the low node to the far corner of a
-        // cell two away it is three diagonals at most.
-        let reach = 3.0 * (D as f64).sqrt() * self.domain.grid.dx();
+        // A distance changes by no more than the way, which from any point of a cell to its low node
+        // is a diagonal at most.
+        let reach = (2.0 + (D as f64).sqrt()) * self.domain.grid.dx();
         let solids = self.domain.solids;
         solids.has_obstacles() && solids.phi().as_slice()[self.index(cell)] < reach
     }

@@ -339,6 +339,50 @@ fn faces_that_are_open_in_part_are_slowed_down_with_the_rest() {
     }
 }
 
+/// Around a drop in the air there are faces that no share of liquid determines. It drags them along,
+/// be it that some of it has let go of a wall, which has nothing to do with them.
+fn tips_follow_what_has_let_go<const D: usize>(n: usize) {
+    let mut sample = Sample::<D>::new(n, None, |x| ball(x, 0.3));
+    let motion = |x: [f64; D]| {
+        let mut u = [1.0; D];
+        u[0] -= x[1];
+        u
+    };
+    let diffused = |sample: &Sample<D>| {
+        let mut u = sample.at_faces(motion);
+        // What is beyond the drop is wrong until it follows.
+        for axis in axes::<D>() {
+            for face in sample.grid.faces(axis) {
+                if ball(face.position(&sample.grid), 0.3) > 1.0 / n as f64 {
+                    u[face] = 100.0;
+                }
+            }
+        }
+        sample.diffuse(1.0, &mut u);
+        u
+    };
+    let held = diffused(&sample);
+    sample.separated.as_mut_slice().fill(1);
+    let let_go = diffused(&sample);
+    let mut followed = 0;
+    for axis in axes::<D>() {
+        assert_eq!(held.slice(axis.0), let_go.slice(axis.0));
+        let value = |u: &FaceField<f64, D>| u.slice(axis.0).iter().filter(|u| **u > 50.0).count();
+        followed += value(&sample.at_faces(|_| [100.0; D])) - value(&let_go);
+    }
+    assert!(followed > 0);
+}
+
+#[test]
+fn tips_follow_what_has_let_go_2d() {
+    tips_follow_what_has_let_go::<2>(24);
+}
+
+#[test]
+fn tips_follow_what_has_let_go_3d() {
+    tips_follow_what_has_let_go::<3>(14);
+}
+
 #[test]
 fn slivers_are_nothing() {
     // The surface is so many cells above the bottom of the ninth row.

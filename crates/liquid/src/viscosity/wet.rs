@@ -105,7 +105,9 @@ fn along_row(n: usize, any: &mut [u64], all: &mut [u64]) {
 mod tests {
     use super::*;
 
-    fn bits_tell_what_cells_around_do<const D: usize>(cells: [usize; D]) {
+    /// Compares all cells of a lattice with a ball in a corner of it; how many are empty, full or
+    /// neither.
+    fn bits_tell_what_cells_around_do<const D: usize>(cells: [usize; D]) -> [usize; 3] {
         let grid = Grid::new(cells, 1.0, [0.0; D]).unwrap();
         let mut phi = CellField::<f64, D>::new(&grid);
         for cell in grid.all_cells() {
@@ -133,17 +135,25 @@ mod tests {
             assert_eq!(wet.is_full(cell.0), expected, "{cell:?}");
             counts[expected.map_or(2, usize::from)] += 1;
         }
-        assert!(counts.iter().all(|&n| n > 20), "{counts:?}");
+        counts
     }
 
     #[test]
     fn bits_tell_what_cells_around_do_2d() {
-        bits_tell_what_cells_around_do([67, 50]);
-        bits_tell_what_cells_around_do([64, 40]);
+        for width in [63, 64, 65, 67, 128, 129] {
+            let counts = bits_tell_what_cells_around_do([width, 50]);
+            assert!(counts.iter().all(|&n| n > 20), "{width}: {counts:?}");
+        }
+        for width in 1..4 {
+            bits_tell_what_cells_around_do([width, 9]);
+        }
     }
 
     #[test]
     fn bits_tell_what_cells_around_do_3d() {
-        bits_tell_what_cells_around_do([11, 10, 9]);
+        let counts = bits_tell_what_cells_around_do([11, 10, 9]);
+        assert!(counts.iter().all(|&n| n > 20), "{counts:?}");
+        bits_tell_what_cells_around_do([1, 4, 6]);
+        bits_tell_what_cells_around_do([66, 3, 4]);
     }
 }

@@ -89,11 +89,11 @@ pub struct Component {
 }
 
 impl Component {
-    /// Builds the rows, and counts the free faces. `block` gives the rows of the eight faces from
-    /// a point, or `None` if all are in the interior.
+    /// Builds the rows, and counts the free faces. `block` says what the eight faces from a point
+    /// are, and writes their rows if they have any of their own.
     pub fn new<const D: usize>(
         shape: &Shape<D>,
-        block: impl Fn([i32; D]) -> Option<Eight> + Sync,
+        block: impl Fn([i32; D], &mut Eight) -> Found + Sync,
     ) -> (Self, usize) {
         let planes: Vec<Plane> = (0..shape.planes())
             .into_par_iter()
@@ -191,9 +191,10 @@ impl Plane {
     fn new<const D: usize>(
         shape: &Shape<D>,
         z: usize,
-        block: &impl Fn([i32; D]) -> Option<Eight>,
+        block: &impl Fn([i32; D], &mut Eight) -> Found,
     ) -> Self {
         let mut plane = Plane::default();
+        let mut eight = Eight::default();
         // By column of blocks, the place of the rows found there last.
         let mut last = vec![NONE; shape.row_blocks()];
         for r in 0..shape.plane_rows() {
@@ -201,16 +202,18 @@ impl Plane {
             for b in 0..shape.row_blocks() {
                 at[0] = (b * BLOCK) as i32;
                 let index = shape.index(at) as u32;
-                let found = block(at);
-                plane.unknowns += found.as_ref().map_or(BLOCK, |eight| eight.count);
-                match found {
-                    None => plane.extend(index, true, b > 0),
-                    Some(eight) if eight.count == 0 => {}
-                    Some(eight) => {
+                match block(at, &mut eight) {
+                    Found::Nothing => {}
+                    Found::Interior => {
+                        plane.unknowns += BLOCK;
+                        plane.extend(index, true, b > 0);
+                    }
+                    Found::Rows => {
                         let before = plane.places.last().copied();
                         let place = plane.place(&eight, [before.unwrap_or(NONE), last[b]]);
                         last[b] = place;
                         plane.places.push(place);
+                        plane.unknowns += eight.count;
                         plane.extend(index, false, b > 0);
                     }
                 }
@@ -266,6 +269,17 @@ impl Plane {
     }
 }
 
+/// What eight faces are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// None is free.
+    Nothing,
+    /// All are in the interior.
+    Interior,
+    /// Some are free, and have rows of their own.
+    Rows,
+}
+
 /// The rows of eight faces.
 #[derive(Default)]
 pub struct Eight {
@@ -277,22 +291,24 @@ pub struct Eight {
 }
 
 impl Eight {
-    /// The rows of those of the eight faces from `at` whose bits are set, near the border. None
+    /// Nothing, in place of what was there.
+    pub fn clear(&mut self) {
+        *self = Eight::default();
+    }
+
+    /// Adds the rows of those of the eight faces from `at` whose bits are set, near the border. None
     /// weighs less than `least` if a sample holds it.
-    pub fn new<const D: usize>(
+    pub fn add<const D: usize>(
+        &mut self,
         samples: &Samples<D>,
         axis: usize,
         at: [i32; D],
         faces: u64,
         least: f32,
-    ) -> Self {
-        let mut eight = Eight::default();
-        if faces == 0 {
-            return eight;
-        }
+    ) {
         let own = samples.run(at);
         let mut free = 0;
-        let packed = &mut eight.packed;
+        let packed = &mut self.packed;
         own.each(faces, |lane, place| {
             free |= u64::from(place.held >> axis & 1 == 0) << lane;
             packed.mass[lane] = place.fill[axis];
@@ -315,8 +331,7 @@ impl Eight {
                 });
             }
         }
-        eight.complete(free, &bounds, least);
-        eight
+        self.complete(free, &bounds, least);
     }
 
     /// Masses and bounds, given those of the samples.
@@ -346,9 +361,13 @@ impl Eight {
         self.interior |= u8::from(interior) << lane;
     }
 
-    /// Whether all rows are those of the interior.
-    pub fn is_interior(&self) -> bool {
-        self.interior == u8::MAX
+    /// What these are.
+    pub fn found(&self) -> Found {
+        match (self.count, self.interior) {
+            (0, _) => Found::Nothing,
+            (_, u8::MAX) => Found::Interior,
+            _ => Found::Rows,
+        }
     }
 }
 

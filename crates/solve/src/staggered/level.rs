@@ -2,13 +2,13 @@
 
 use rayon::prelude::*;
 
-use super::component::{Component, Eight, INTERIOR, NONE};
+use super::component::{Component, Eight, Found, INTERIOR, NONE};
 use super::csr::couplings;
 use super::ground::{Fine, Ground};
 use super::peel::peel;
 use super::row::Row;
 use super::shape::{Shape, moved, others};
-use super::sieve::Sieve;
+use super::sieve::{Sieve, Sifted};
 use crate::lattice::BLOCK;
 
 /// A level's operator.
@@ -43,14 +43,18 @@ impl<const D: usize> Level<D> {
         }
         let inside = Inside::new(&shape, stiffness, graded.as_deref());
         let parts = std::array::from_fn(|axis| {
-            Component::new(&shape, |at| {
-                let interior = sieve.interior(axis, at);
-                (interior != 0xff).then(|| {
-                    let faces = sieve.candidates(axis, at) & !interior;
-                    let mut eight = Eight::new(&samples, axis, at, faces, ground.least());
-                    pack_interior(&mut eight, &inside, axis, at, interior);
-                    eight
-                })
+            Component::new(&shape, |at, eight| {
+                let Sifted { faces, interior } = sieve.faces(axis, at);
+                if interior == 0xff {
+                    return Found::Interior;
+                }
+                if faces == 0 {
+                    return Found::Nothing;
+                }
+                eight.clear();
+                eight.add(&samples, axis, at, faces & !interior, ground.least());
+                add_interior(eight, &inside, axis, at, interior);
+                eight.found()
             })
         });
         Level::join(shape, stiffness, graded, parts)
@@ -66,16 +70,16 @@ impl<const D: usize> Level<D> {
     ) -> Self {
         let inside = Inside::new(&shape, stiffness, graded.as_deref());
         let parts = std::array::from_fn(|axis| {
-            Component::new(&shape, |at| {
+            Component::new(&shape, |at, eight| {
                 let first = shape.index(at);
-                let mut eight = Eight::default();
+                eight.clear();
                 for lane in 0..BLOCK {
                     let row = row(axis, first + lane);
                     if row.is_free() {
                         eight.set(lane, &row, row == inside.row(axis, first + lane));
                     }
                 }
-                (!eight.is_interior()).then_some(eight)
+                eight.found()
             })
         });
         Level::join(shape, stiffness, graded, parts)
@@ -242,8 +246,8 @@ fn interior_bound<const D: usize>(row: &Row) -> f32 {
     bound
 }
 
-/// Sets the rows of lanes in the interior of the eight faces from `at`.
-fn pack_interior<const D: usize>(
+/// Adds the rows of lanes in the interior of the eight faces from `at`.
+fn add_interior<const D: usize>(
     eight: &mut Eight,
     inside: &Inside<'_, D>,
     axis: usize,

@@ -215,28 +215,36 @@ impl<const D: usize> Sieve<D> {
         })
     }
 
-    /// Which of the eight faces from `at` are in the interior.
-    pub fn interior(&self, axis: usize, at: [i32; D]) -> u64 {
+    /// What is known of the eight faces from `at`.
+    #[inline]
+    pub fn faces(&self, axis: usize, at: [i32; D]) -> Sifted {
         let x = at[0] as usize;
-        let own = self.deep.around(at, x);
-        let low = if axis == 0 {
-            own << 1
-        } else {
-            self.deep.around(moved(at, axis, -1), x)
+        // The cells on both sides of each face, from one before.
+        let both = |bits: &Bits<D>| {
+            let own = bits.around(at, x);
+            let low = match axis {
+                0 => own << 1,
+                _ => bits.around(moved(at, axis, -1), x),
+            };
+            [own, low]
         };
-        (own & low) >> 1 & 0xff
-    }
-
-    /// The faces of the eight from `at` that may be free.
-    pub fn candidates(&self, axis: usize, at: [i32; D]) -> u64 {
-        let x = at[0] as usize;
-        let own = self.near.around(at, x);
         // A face is beside its cells and beside what its edges touch.
-        let low = if axis == 0 {
-            own << 1
-        } else {
-            self.near.around(moved(at, axis, -1), x)
-        };
-        ((own | low | own << 1) >> 1) & 0xff
+        let [own, low] = both(&self.near);
+        let faces = (own | low | own << 1) >> 1 & 0xff;
+        if faces == 0 {
+            return Sifted { faces, interior: 0 };
+        }
+        let [own, low] = both(&self.deep);
+        let interior = (own & low) >> 1 & 0xff;
+        Sifted { faces, interior }
     }
+}
+
+/// Which of eight faces are worth a look, a bit each.
+#[derive(Clone, Copy)]
+pub struct Sifted {
+    /// Those that may be free.
+    pub faces: u64,
+    /// Those in the interior.
+    pub interior: u64,
 }

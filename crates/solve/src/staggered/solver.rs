@@ -29,6 +29,8 @@ pub struct ViscousSolver<const D: usize> {
     offset: [i32; D],
     /// The max norm of the right-hand side.
     norm: f64,
+    /// The largest guess at a free face.
+    speed: f64,
     /// What is wrong with the body.
     fault: Option<SolveError>,
     /// Mass times what was loaded, at free faces.
@@ -46,6 +48,7 @@ impl<const D: usize> ViscousSolver<D> {
             mgpcg: Mgpcg::default(),
             offset: [0; D],
             norm: 0.0,
+            speed: 0.0,
             fault: None,
             b: Rhs::default(),
             x: field::empty(),
@@ -60,7 +63,7 @@ impl<const D: usize> ViscousSolver<D> {
             .take()
             .map_or_else(Vec::new, Hierarchy::into_spare);
         self.fault = None;
-        self.norm = 0.0;
+        (self.norm, self.speed) = (0.0, 0.0);
         self.mgpcg.forget();
         let Some(extent) = Extent::of(body) else {
             return;
@@ -110,6 +113,11 @@ impl<const D: usize> ViscousSolver<D> {
         self.norm
     }
 
+    /// The largest velocity that was loaded at a free face.
+    pub fn speed(&self) -> f64 {
+        self.speed
+    }
+
     /// Sets the velocity `u*` of all faces: the guess and, times mass, the right-hand side at free
     /// ones, what they are held to at the others.
     pub fn load(&mut self, velocity: impl Fn(usize, [i32; D]) -> f64 + Sync) {
@@ -137,7 +145,7 @@ impl<const D: usize> ViscousSolver<D> {
             is_moved |= u != 0.0;
             self.x[axis][index] = u;
         }
-        self.norm = self.rhs_norm(is_moved);
+        [self.norm, self.speed] = self.norms(is_moved);
     }
 
     /// Sets the right-hand side itself at free faces, with everything at rest: a guess of zero and
@@ -150,31 +158,32 @@ impl<const D: usize> ViscousSolver<D> {
         self.b.set(level, |axis, at, _, _| {
             rhs(axis, std::array::from_fn(|a| at[a] + self.offset[a]))
         });
-        self.norm = self.rhs_norm(false);
+        [self.norm, self.speed] = self.norms(false);
     }
 
-    /// The max norm of the right-hand side, with what is held moved there if it moves.
-    fn rhs_norm(&self, is_moved: bool) -> f64 {
+    /// The max norms of the right-hand side, with what is held moved there if it moves, and of the
+    /// guess.
+    fn norms(&self, is_moved: bool) -> [f64; 2] {
         let Some(level) = self.level() else {
-            return 0.0;
+            return [0.0; 2];
         };
-        let norms: Vec<f64> = (0..level.shape.planes() * D)
+        let norms: Vec<[f64; 2]> = (0..level.shape.planes() * D)
             .into_par_iter()
             .with_min_len(8)
             .map(|k| {
-                let (axis, mut largest) = (k % D, 0.0);
+                let (axis, mut largest) = (k % D, [0.0; 2]);
                 level.each_free(axis, k / D, |_, index, _| {
                     let value = if is_moved {
                         self.right_hand_side(level, axis, index)
                     } else {
                         self.b.at(axis, index)
                     };
-                    largest = vector::max_or_nan(value.abs(), largest);
+                    largest = larger(largest, [value.abs(), self.x[axis][index].abs()]);
                 });
                 largest
             })
             .collect();
-        norms.into_iter().fold(0.0, vector::max_or_nan)
+        norms.into_iter().fold([0.0; 2], larger)
     }
 
     /// The right-hand side of the system over free faces.
@@ -283,6 +292,11 @@ impl<const D: usize> ViscousSolver<D> {
         }
         Ok(outcome)
     }
+}
+
+/// The larger of each, or what is not a number.
+fn larger(one: [f64; 2], other: [f64; 2]) -> [f64; 2] {
+    std::array::from_fn(|k| vector::max_or_nan(other[k], one[k]))
 }
 
 /// A row of faces of a solver.

@@ -302,6 +302,8 @@ fn what_is_not_a_number_is_an_error<const D: usize>(n: usize) {
                 let mut stiff = solver(&body, options);
                 stiff.load(|axis, face| noise_at(1, axis, face));
                 bad("in the stiffness", stiff.solve(&to(1e-6)));
+                let system = stiff.system();
+                assert!(matches!(system, Err(SolveError::NotFinite { .. })));
             }
         }
     }

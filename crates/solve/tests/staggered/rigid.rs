@@ -75,6 +75,37 @@ fn rigid_motion_is_left_alone_3d() {
     rigid_motion_is_left_alone::<3>(18);
 }
 
+/// To the tolerance of a step, whatever the stiffness, there is nothing to do: the residual of what
+/// moves as a whole is rounding, and stays far below.
+fn stiff_liquid_that_moves_as_a_whole_needs_no_iteration<const D: usize>(n: usize) {
+    for varied in [false, true] {
+        for stiffness in [1e4, 1e6, 1e7] {
+            let mut solver = solver(&blob::<D>(n, stiffness, varied), ViscousOptions::default());
+            let free = masses(&mut solver);
+            solver.load(|axis, face| rigid(n, axis, face));
+            let outcome = solver.solve(&to(1e-6)).expect("a solve");
+            assert_eq!(
+                outcome.iterations, 0,
+                "{stiffness:e}, {varied}: {outcome:?}"
+            );
+            for (axis, face, _) in free {
+                let u = solver.value(axis, face);
+                assert_eq!(u, Some(rigid(n, axis, face)));
+            }
+        }
+    }
+}
+
+#[test]
+fn stiff_liquid_that_moves_as_a_whole_needs_no_iteration_2d() {
+    stiff_liquid_that_moves_as_a_whole_needs_no_iteration::<2>(40);
+}
+
+#[test]
+fn stiff_liquid_that_moves_as_a_whole_needs_no_iteration_3d() {
+    stiff_liquid_that_moves_as_a_whole_needs_no_iteration::<3>(18);
+}
+
 /// Momentum along each axis, then angular momentum in each plane.
 fn momenta<const D: usize>(
     masses: &[(usize, [i32; D], f64)],
