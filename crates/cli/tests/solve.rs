@@ -260,3 +260,54 @@ fn velocities_without_a_lattice_are_refused_by_multigrid_alone() {
         }
     }
 }
+
+#[test]
+fn what_is_wrong_with_velocities_is_said_though_their_matrix_is_not_held() {
+    let place = Place::new();
+    let bench = ["bench", "viscosity", "--case", "sine2d", "--size", "24"];
+    place.succeed(&[&bench[..], &["--methods", "chebyshev", "--dump", "out"]].concat());
+    let file = "out/sine2d-24.npz";
+    let whole = Stored::read(&place.path(file)).expect("a problem");
+    let found = place.succeed(&["solve", file, "--json"]).json();
+    assert_eq!(found["nonzeros"], whole.matrix().nonzeros());
+    let same = |threads: &str| {
+        place.succeed(&["solve", file, "-t", threads, "-o", "x.npz"]);
+        place.bytes("x.npz")
+    };
+    assert!(same("1") == same("2"));
+
+    let refused = |message: &str| {
+        let ended = place.plash(&["solve", "bad.npz"]);
+        assert_eq!(ended.code, 2, "{}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{}", ended.stderr);
+        assert!(ended.stderr.contains("bad.npz"), "{}", ended.stderr);
+    };
+    let changed = |at: usize, factor: f64| {
+        let (starts, columns, mut values) = whole.matrix().clone().into_parts();
+        values[at] *= factor;
+        let matrix = Csr::new(starts, columns, values).expect("a matrix");
+        let (dimensions, coords) = whole.coords().expect("coordinates");
+        let stored = Stored::new(matrix, whole.rhs().to_vec(), Vec::new())
+            .with_coords(dimensions, coords.to_vec())
+            .with_components(Kind::Viscosity, whole.components().to_vec());
+        stored.write(&place.path("bad.npz")).expect("a file");
+    };
+    let columns = whole.matrix().row(0).0;
+    let beside = columns.iter().position(|&j| j != 0).expect("a coupling");
+    changed(beside, 1.0 + 1e-4);
+    refused("not symmetric");
+    // So little that only the mirrored entry tells.
+    changed(beside, 1.0 + 5e-8);
+    refused("not symmetric");
+    changed(columns.iter().position(|&j| j == 0).expect("itself"), -1.0);
+    refused("is the sign turned?");
+
+    let mut bytes = place.bytes(file);
+    let at = bytes
+        .windows(8)
+        .position(|w| w == b"data.npy")
+        .expect("data");
+    bytes[at + 1000] ^= 1;
+    std::fs::write(place.path("bad.npz"), &bytes).expect("a file");
+    refused("data.npy is damaged");
+}

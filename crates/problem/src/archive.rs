@@ -1,11 +1,15 @@
 //! Zip archives, as far as NumPy uses them: stored or deflated members, found by the central
 //! directory at the end of the file.
 
-use std::io::Read;
+mod content;
+mod write;
 
-use flate2::read::DeflateDecoder;
+use std::io::{Read, Seek, SeekFrom};
+use std::sync::{Mutex, PoisonError};
 
-use crate::error::Fault;
+pub(crate) use self::content::Content;
+pub(crate) use self::write::ArchiveWriter;
+use crate::error::{Fault, ReadError};
 
 const END: u32 = 0x0605_4b50;
 const END_64_LOCATOR: u32 = 0x0706_4b50;
@@ -16,16 +20,21 @@ const LOCAL: u32 = 0x0403_4b50;
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
 
-/// Deflate cannot expand by more than this, so a larger claim is a lie.
-const MOST_EXPANSION: u64 = 1032;
-
 /// More members than any problem has.
 const MOST_MEMBERS: u64 = 1000;
 
+/// The sizes of records, without what has no fixed size.
+const END_SIZE: u64 = 22;
+const ENTRY_SIZE: u64 = 46;
+const LOCAL_SIZE: u64 = 30;
+
+/// The longest comment at the end of an archive.
+const LONGEST_COMMENT: u64 = 65_535;
+
 /// A member as the central directory tells of it.
 #[derive(Debug)]
-pub(crate) struct Member {
-    pub name: String,
+struct Member {
+    name: String,
     method: u16,
     crc: u32,
     packed: u64,
@@ -33,9 +42,15 @@ pub(crate) struct Member {
     header_at: u64,
 }
 
-/// An archive in memory.
-pub(crate) struct Archive<'a> {
-    bytes: &'a [u8],
+/// Something that archives are read from: a file, or bytes in memory.
+pub(crate) trait Source: Read + Seek + Send {}
+
+impl<T: Read + Seek + Send> Source for T {}
+
+/// An archive, of which nothing is held but the directory.
+pub(crate) struct Archive<'s> {
+    source: Mutex<Box<dyn Source + 's>>,
+    len: u64,
     members: Vec<Member>,
 }
 
@@ -46,56 +61,41 @@ fn broken(what: &str) -> Fault {
     )
 }
 
-/// Little-endian numbers at a place that may not be there.
-#[derive(Clone, Copy)]
-struct Bytes<'a>(&'a [u8]);
-
-impl<'a> Bytes<'a> {
-    fn slice(self, at: u64, len: u64) -> Result<&'a [u8], Fault> {
-        let start = usize::try_from(at).ok();
-        let end = at
-            .checked_add(len)
-            .and_then(|end| usize::try_from(end).ok());
-        let range = start.zip(end);
-        range
-            .and_then(|(start, end)| self.0.get(start..end))
-            .ok_or_else(|| broken("it is cut off or its directory is wrong"))
-    }
-
-    fn array<const N: usize>(self, at: u64) -> Result<[u8; N], Fault> {
-        let mut array = [0; N];
-        array.copy_from_slice(self.slice(at, N as u64)?);
-        Ok(array)
-    }
-
-    fn u16(self, at: u64) -> Result<u16, Fault> {
-        self.array(at).map(u16::from_le_bytes)
-    }
-
-    fn u32(self, at: u64) -> Result<u32, Fault> {
-        self.array(at).map(u32::from_le_bytes)
-    }
-
-    fn u64(self, at: u64) -> Result<u64, Fault> {
-        self.array(at).map(u64::from_le_bytes)
-    }
+fn cut_off() -> Fault {
+    broken("it is cut off or its directory is wrong")
 }
 
-impl<'a> Archive<'a> {
+/// The little-endian number at a place of a record, which is long enough.
+fn u16_at(record: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([record[at], record[at + 1]])
+}
+
+fn u32_at(record: &[u8], at: usize) -> u32 {
+    u32::from(u16_at(record, at)) | u32::from(u16_at(record, at + 2)) << 16
+}
+
+fn u64_at(record: &[u8], at: usize) -> u64 {
+    u64::from(u32_at(record, at)) | u64::from(u32_at(record, at + 4)) << 32
+}
+
+impl<'s> Archive<'s> {
     /// Reads the directory of an archive.
-    pub(crate) fn open(bytes: &'a [u8]) -> Result<Archive<'a>, Fault> {
-        let file = Bytes(bytes);
-        let (count, mut at) = directory(file)?;
+    pub(crate) fn open(mut source: Box<dyn Source + 's>) -> Result<Archive<'s>, ReadError> {
+        let mut archive = Archive {
+            len: source.seek(SeekFrom::End(0))?,
+            source: Mutex::new(source),
+            members: Vec::new(),
+        };
+        let (count, mut at) = archive.directory()?;
         if count > MOST_MEMBERS {
-            return Err(broken("it lists thousands of members"));
+            return Err(broken("it lists thousands of members").into());
         }
-        let mut members = Vec::new();
         for _ in 0..count {
-            let (member, next) = entry(file, at)?;
-            members.push(member);
+            let (member, next) = archive.entry(at)?;
+            archive.members.push(member);
             at = next;
         }
-        Ok(Archive { bytes, members })
+        Ok(archive)
     }
 
     /// The names of all members.
@@ -104,189 +104,147 @@ impl<'a> Archive<'a> {
     }
 
     /// The content of the member of that name, if there is one; two of one name are refused.
-    pub(crate) fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Fault> {
+    pub(crate) fn member(&self, name: &str) -> Result<Option<Content<'_>>, ReadError> {
         let mut found = self.members.iter().filter(|member| member.name == name);
         let Some(member) = found.next() else {
             return Ok(None);
         };
         if found.next().is_some() {
-            return Err(broken(&format!("it holds {name} twice")));
+            return Err(broken(&format!("it holds {name} twice")).into());
         }
-        self.content(member).map(Some)
+        Content::open(self, member).map(Some)
     }
 
-    fn content(&self, member: &Member) -> Result<Vec<u8>, Fault> {
-        let file = Bytes(self.bytes);
-        let head = member.header_at;
-        if file.u32(head)? != LOCAL {
-            return Err(broken("a member is not where the directory says"));
+    /// Some bytes of the archive.
+    fn bytes(&self, at: u64, len: u64) -> Result<Vec<u8>, ReadError> {
+        if at.checked_add(len).is_none_or(|end| end > self.len) {
+            return Err(cut_off().into());
         }
-        let after = |at: u64| file.u16(head.saturating_add(at)).map(u64::from);
-        let start = head + 30 + after(26)? + after(28)?;
-        let packed = file.slice(start, member.packed)?;
-        let content = match member.method {
-            STORED => packed.to_vec(),
-            DEFLATED => inflate(packed, member.size)?,
-            other => {
-                return Err(broken(&format!(
-                    "{} is compressed by method {other}, which NumPy does not use",
-                    member.name
-                )));
-            }
-        };
-        if content.len() as u64 != member.size || crc32fast::hash(&content) != member.crc {
-            return Err(broken(&format!("{} is damaged", member.name)));
-        }
-        Ok(content)
+        let mut bytes = vec![0; len as usize];
+        self.read_exact_at(at, &mut bytes)?;
+        Ok(bytes)
     }
-}
 
-/// The number of members and where the central directory begins.
-fn directory(file: Bytes<'_>) -> Result<(u64, u64), Fault> {
-    let len = file.0.len() as u64;
-    // The end record is 22 bytes and a comment of up to 64 KiB.
-    let latest = len
-        .checked_sub(22)
-        .ok_or_else(|| broken("it is too short"))?;
-    let earliest = latest.saturating_sub(65_535);
-    let end = (earliest..=latest)
-        .rev()
-        .find(|&at| file.u32(at) == Ok(END))
-        .ok_or_else(|| broken("it is not a zip archive, or cut off"))?;
-    let located = end.checked_sub(20);
-    let located = located.filter(|&at| file.u32(at) == Ok(END_64_LOCATOR));
-    if let Some(locator) = located {
-        let end_64 = file.u64(locator + 8)?;
-        if file.u32(end_64)? != END_64 {
-            return Err(broken("its directory is not where it says"));
-        }
-        let at = |offset| file.u64(end_64.saturating_add(offset));
-        return Ok((at(32)?, at(48)?));
-    }
-    Ok((
-        u64::from(file.u16(end + 10)?),
-        u64::from(file.u32(end + 16)?),
-    ))
-}
-
-/// One entry of the central directory, and where the next begins.
-fn entry(file: Bytes<'_>, at: u64) -> Result<(Member, u64), Fault> {
-    if file.u32(at)? != CENTRAL {
-        return Err(broken("its directory is damaged"));
-    }
-    let name_len = u64::from(file.u16(at + 28)?);
-    let extra_len = u64::from(file.u16(at + 30)?);
-    let comment_len = u64::from(file.u16(at + 32)?);
-    let name = file.slice(at + 46, name_len)?;
-    let mut member = Member {
-        name: String::from_utf8_lossy(name).into_owned(),
-        method: file.u16(at + 10)?,
-        crc: file.u32(at + 16)?,
-        packed: u64::from(file.u32(at + 20)?),
-        size: u64::from(file.u32(at + 24)?),
-        header_at: u64::from(file.u32(at + 42)?),
-    };
-    let extra = file.slice(at + 46 + name_len, extra_len)?;
-    widen(&mut member, Bytes(extra))?;
-    Ok((member, at + 46 + name_len + extra_len + comment_len))
-}
-
-/// Takes the sizes that do not fit 32 bits from the extra field.
-fn widen(member: &mut Member, extra: Bytes<'_>) -> Result<(), Fault> {
-    const WIDE: u16 = 1;
-    let mut at = 0;
-    while at + 4 <= extra.0.len() as u64 {
-        let (id, len) = (extra.u16(at)?, u64::from(extra.u16(at + 2)?));
-        if id == WIDE {
-            let mut value_at = at + 4;
-            for value in [&mut member.size, &mut member.packed, &mut member.header_at] {
-                if *value == u64::from(u32::MAX) {
-                    *value = extra.u64(value_at)?;
-                    value_at += 8;
+    fn read_exact_at(&self, mut at: u64, mut into: &mut [u8]) -> Result<(), ReadError> {
+        while !into.is_empty() {
+            match self.read_at(at, into)? {
+                // Somebody has shortened the file meanwhile.
+                0 => return Err(cut_off().into()),
+                read => {
+                    at += read as u64;
+                    into = &mut into[read..];
                 }
             }
         }
-        at += 4 + len;
-    }
-    Ok(())
-}
-
-fn inflate(packed: &[u8], size: u64) -> Result<Vec<u8>, Fault> {
-    if size > (packed.len() as u64 + 64) * MOST_EXPANSION {
-        return Err(broken("a member claims an impossible size"));
-    }
-    let mut content = Vec::new();
-    DeflateDecoder::new(packed)
-        .take(size + 1)
-        .read_to_end(&mut content)
-        .map_err(|_| broken("compressed data are damaged"))?;
-    Ok(content)
-}
-
-/// Writes members one after the other, not compressed: the numbers of a matrix hardly shrink.
-#[derive(Default)]
-pub(crate) struct ArchiveWriter {
-    bytes: Vec<u8>,
-    directory: Vec<u8>,
-    count: u16,
-}
-
-impl ArchiveWriter {
-    /// Adds a member.
-    pub(crate) fn add(&mut self, name: &str, content: &[u8]) -> Result<(), Fault> {
-        let too_large = || {
-            Fault::new(
-                "archive",
-                "the problem needs more than 4 GiB, the most this format is written with; write \
-                 MatrixMarket instead",
-            )
-        };
-        let size = u32::try_from(content.len()).map_err(|_| too_large())?;
-        let at = u32::try_from(self.bytes.len()).map_err(|_| too_large())?;
-        let name_len = name.len() as u16;
-        let mut common = Vec::new();
-        push16(&mut common, &[20, 0, STORED, 0, 0x21]); // version, flags, method, 1980-01-01
-        push32(&mut common, &[crc32fast::hash(content), size, size]);
-        push16(&mut common, &[name_len, 0]);
-
-        push32(&mut self.bytes, &[LOCAL]);
-        self.bytes.extend_from_slice(&common);
-        self.bytes.extend_from_slice(name.as_bytes());
-        self.bytes.extend_from_slice(content);
-
-        push32(&mut self.directory, &[CENTRAL]);
-        push16(&mut self.directory, &[20]);
-        self.directory.extend_from_slice(&common);
-        push16(&mut self.directory, &[0, 0, 0]);
-        push32(&mut self.directory, &[0, at]);
-        self.directory.extend_from_slice(name.as_bytes());
-        self.count += 1;
         Ok(())
     }
 
-    /// The whole archive.
-    pub(crate) fn finish(mut self) -> Result<Vec<u8>, Fault> {
-        let at = u32::try_from(self.bytes.len());
-        let at = at.map_err(|_| Fault::new("archive", "more than 4 GiB; write MatrixMarket"))?;
-        self.bytes.extend_from_slice(&self.directory);
-        push32(&mut self.bytes, &[END]);
-        push16(&mut self.bytes, &[0, 0, self.count, self.count]);
-        push32(&mut self.bytes, &[self.directory.len() as u32, at]);
-        push16(&mut self.bytes, &[0]);
-        Ok(self.bytes)
+    /// The number of members and where the central directory begins.
+    fn directory(&self) -> Result<(u64, u64), ReadError> {
+        if self.len < END_SIZE {
+            return Err(broken("it is too short").into());
+        }
+        let tail_len = self.len.min(END_SIZE + LONGEST_COMMENT);
+        let tail = self.bytes(self.len - tail_len, tail_len)?;
+        let end = (0..=tail.len() - END_SIZE as usize)
+            .rev()
+            .find(|&at| u32_at(&tail, at) == END)
+            .ok_or_else(|| broken("it is not a zip archive, or cut off"))?;
+        if let Some(wide) = self.directory_64(self.len - tail_len + end as u64)? {
+            return Ok(wide);
+        }
+        let (count, at) = (u16_at(&tail, end + 10), u32_at(&tail, end + 16));
+        Ok((u64::from(count), u64::from(at)))
+    }
+
+    /// The same in an archive with 64-bit records, one of which is then before the end record.
+    fn directory_64(&self, end: u64) -> Result<Option<(u64, u64)>, ReadError> {
+        let Some(at) = end.checked_sub(20) else {
+            return Ok(None);
+        };
+        let locator = self.bytes(at, 20)?;
+        if u32_at(&locator, 0) != END_64_LOCATOR {
+            return Ok(None);
+        }
+        let record = self.bytes(u64_at(&locator, 8), 56)?;
+        if u32_at(&record, 0) != END_64 {
+            return Err(broken("its directory is not where it says").into());
+        }
+        Ok(Some((u64_at(&record, 32), u64_at(&record, 48))))
+    }
+
+    /// One entry of the central directory, and where the next begins.
+    fn entry(&self, at: u64) -> Result<(Member, u64), ReadError> {
+        let head = self.bytes(at, ENTRY_SIZE)?;
+        if u32_at(&head, 0) != CENTRAL {
+            return Err(broken("its directory is damaged").into());
+        }
+        let [name_len, extra_len, comment_len] =
+            [28, 30, 32].map(|at| u64::from(u16_at(&head, at)));
+        let name = self.bytes(at + ENTRY_SIZE, name_len)?;
+        let extra = self.bytes(at + ENTRY_SIZE + name_len, extra_len)?;
+        let mut member = Member {
+            name: String::from_utf8_lossy(&name).into_owned(),
+            method: u16_at(&head, 10),
+            crc: u32_at(&head, 16),
+            packed: u64::from(u32_at(&head, 20)),
+            size: u64::from(u32_at(&head, 24)),
+            header_at: u64::from(u32_at(&head, 42)),
+        };
+        member.widen(&extra)?;
+        let next = at + ENTRY_SIZE + name_len + extra_len + comment_len;
+        Ok((member, next))
     }
 }
 
-fn push16(bytes: &mut Vec<u8>, values: &[u16]) {
-    values.iter().for_each(|v| bytes.extend(v.to_le_bytes()));
+/// Members are read side by side, each from a place of its own.
+trait ReadAt: Sync {
+    /// Reads from a place, as [`Read::read`] does.
+    fn read_at(&self, at: u64, into: &mut [u8]) -> std::io::Result<usize>;
 }
 
-fn push32(bytes: &mut Vec<u8>, values: &[u32]) {
-    values.iter().for_each(|v| bytes.extend(v.to_le_bytes()));
+impl ReadAt for Archive<'_> {
+    fn read_at(&self, at: u64, into: &mut [u8]) -> std::io::Result<usize> {
+        // Whoever panicked while reading left nothing behind: every read seeks first.
+        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        source.seek(SeekFrom::Start(at))?;
+        loop {
+            match source.read(into) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                read => return read,
+            }
+        }
+    }
+}
+
+impl Member {
+    /// Takes the sizes that do not fit 32 bits from the extra field.
+    fn widen(&mut self, mut extra: &[u8]) -> Result<(), Fault> {
+        const WIDE: u16 = 1;
+        while extra.len() >= 4 {
+            let (id, len) = (u16_at(extra, 0), usize::from(u16_at(extra, 2)));
+            let mut wide = &extra[4..];
+            if id == WIDE {
+                for value in [&mut self.size, &mut self.packed, &mut self.header_at] {
+                    if *value == u64::from(u32::MAX) {
+                        let (first, rest) = wide.split_at_checked(8).ok_or_else(cut_off)?;
+                        (*value, wide) = (u64_at(first, 0), rest);
+                    }
+                }
+            }
+            extra = extra.get(4 + len..).unwrap_or_default();
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
+    use flate2::Compression;
+    use flate2::write::DeflateEncoder;
+
     use super::*;
 
     fn archive() -> Vec<u8> {
@@ -296,32 +254,73 @@ mod tests {
         writer.finish().unwrap()
     }
 
+    /// The same with the first member deflated.
+    fn deflated() -> Vec<u8> {
+        use std::io::Write;
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(b"alpha").unwrap();
+        let packed = encoder.finish().unwrap();
+        let mut writer = ArchiveWriter::default();
+        writer.add("a.npy", &packed).unwrap();
+        let mut bytes = writer.finish().unwrap();
+        let entry = bytes.len() - END_SIZE as usize - ENTRY_SIZE as usize - "a.npy".len();
+        bytes[entry + 10] = DEFLATED as u8;
+        bytes[entry + 16..entry + 20].copy_from_slice(&crc32fast::hash(b"alpha").to_le_bytes());
+        bytes[entry + 24] = 5;
+        bytes
+    }
+
+    fn read(bytes: &[u8], name: &str) -> Result<Option<Vec<u8>>, ReadError> {
+        let archive = Archive::open(Box::new(Cursor::new(bytes)))?;
+        let Some(mut content) = archive.member(name)? else {
+            return Ok(None);
+        };
+        let mut whole = vec![0; content.left() as usize];
+        content.fill(&mut whole)?;
+        content.finish()?;
+        Ok(Some(whole))
+    }
+
     #[test]
     fn members_come_back_as_they_went_in() {
         let bytes = archive();
-        let archive = Archive::open(&bytes).unwrap();
+        let archive = Archive::open(Box::new(Cursor::new(&bytes))).unwrap();
         assert_eq!(archive.names().collect::<Vec<_>>(), ["a.npy", "b.npy"]);
-        assert_eq!(
-            archive.read("a.npy").unwrap().as_deref(),
-            Some(&b"alpha"[..])
-        );
-        assert_eq!(archive.read("b.npy").unwrap().as_deref(), Some(&b""[..]));
-        assert_eq!(archive.read("c.npy").unwrap(), None);
+        let of = |name| read(&bytes, name).unwrap();
+        assert_eq!(of("a.npy").as_deref(), Some(&b"alpha"[..]));
+        assert_eq!(of("b.npy").as_deref(), Some(&b""[..]));
+        assert_eq!(of("c.npy"), None);
+        let packed = read(&deflated(), "a.npy").unwrap();
+        assert_eq!(packed.as_deref(), Some(&b"alpha"[..]));
     }
 
     #[test]
     fn every_truncation_and_every_flipped_byte_is_noticed_or_harmless() {
-        let whole = archive();
-        for len in 0..whole.len() {
-            assert!(Archive::open(&whole[..len]).is_err(), "cut at {len}");
-        }
-        for at in 0..whole.len() {
-            let mut bytes = whole.clone();
-            bytes[at] ^= 0x55;
-            let read = Archive::open(&bytes).and_then(|a| a.read("a.npy"));
-            if let Ok(Some(content)) = read {
-                assert_eq!(content, b"alpha", "flipped at {at}");
+        for whole in [archive(), deflated()] {
+            for len in 0..whole.len() {
+                assert!(read(&whole[..len], "a.npy").is_err(), "cut at {len}");
+            }
+            for at in 0..whole.len() {
+                for bits in [0x55, 0x01, 0xff] {
+                    let mut bytes = whole.clone();
+                    bytes[at] ^= bits;
+                    if let Ok(Some(content)) = read(&bytes, "a.npy") {
+                        assert_eq!(content, b"alpha", "flipped at {at}");
+                    }
+                }
             }
         }
+    }
+
+    #[test]
+    fn what_is_not_read_is_checked_all_the_same() {
+        let mut bytes = archive();
+        let at = bytes.windows(5).position(|w| w == b"alpha").unwrap();
+        bytes[at + 4] ^= 1;
+        let archive = Archive::open(Box::new(Cursor::new(&bytes))).unwrap();
+        let mut content = archive.member("a.npy").unwrap().unwrap();
+        content.fill(&mut [0; 2]).unwrap();
+        let error = content.finish().unwrap_err();
+        assert!(matches!(error, ReadError::Fault(fault) if fault.to_string().contains("damaged")));
     }
 }

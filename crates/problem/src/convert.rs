@@ -2,7 +2,8 @@
 
 use plash_solve::{Csr, NullSpace, Operator, Places};
 
-use crate::stored::{Kind, Stored};
+use crate::frame::Kind;
+use crate::stored::Stored;
 
 /// What was derived from a [`Stored`] problem: its null space, and the lattice its unknowns lie
 /// on, if they lie on one.

@@ -83,3 +83,40 @@ impl Fault {
         }
     }
 }
+
+/// Why reading stopped: what was read is wrong, or cannot be read.
+#[derive(Debug)]
+pub(crate) enum ReadError {
+    Fault(Fault),
+    Io(std::io::Error),
+}
+
+impl From<Fault> for ReadError {
+    fn from(fault: Fault) -> Self {
+        ReadError::Fault(fault)
+    }
+}
+
+impl From<std::io::Error> for ReadError {
+    fn from(error: std::io::Error) -> Self {
+        ReadError::Io(error)
+    }
+}
+
+impl ReadError {
+    /// The same, known to be in a file.
+    pub(crate) fn in_file(self, path: &Path) -> ProblemError {
+        match self {
+            ReadError::Fault(fault) => fault.in_file(path),
+            ReadError::Io(error) => ProblemError::io("read", path)(error),
+        }
+    }
+
+    /// The same of bytes in memory, where nothing but the content can be at fault.
+    pub(crate) fn into_fault(self) -> Fault {
+        match self {
+            ReadError::Fault(fault) => fault,
+            ReadError::Io(error) => Fault::new("archive", error.to_string()),
+        }
+    }
+}

@@ -1,9 +1,12 @@
 //! Files: which format, whole or not at all.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
+use crate::archive::Source;
 use crate::error::{Fault, ProblemError};
+use crate::opened::Opened;
 use crate::stored::Stored;
 use crate::{market, npz};
 
@@ -42,7 +45,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 pub(crate) fn read_problem(path: &Path) -> Result<Stored, ProblemError> {
     match Format::of(path)? {
-        Format::Npz => npz::read_problem(&read(path)?).map_err(|fault| fault.in_file(path)),
+        Format::Npz => Opened::open(path)?.read(),
         Format::MatrixMarket => {
             let paths = BESIDE.map(|suffix| beside(path, suffix));
             let paths = [path.to_owned()].into_iter().chain(paths);
@@ -88,11 +91,16 @@ pub(crate) fn write_problem(path: &Path, stored: &Stored) -> Result<(), ProblemE
 /// # Errors
 /// [`ProblemError`], naming the file and what is wrong with it.
 pub fn read_solution(path: &Path) -> Result<Vec<f64>, ProblemError> {
-    let read = match Format::of(path)? {
-        Format::Npz => npz::read_solution(&read(path)?),
-        Format::MatrixMarket => market::column(&read_text(path)?, None),
-    };
-    read.map_err(|fault| fault.in_file(path))
+    match Format::of(path)? {
+        Format::Npz => {
+            let read = npz::read_solution(source(path)?);
+            read.map_err(|error| error.in_file(path))
+        }
+        Format::MatrixMarket => {
+            let read = market::column(&read_text(path)?, None);
+            read.map_err(|fault| fault.in_file(path))
+        }
+    }
 }
 
 /// Writes a solution, whole or not at all.
@@ -105,6 +113,17 @@ pub fn write_solution(path: &Path, x: &[f64]) -> Result<(), ProblemError> {
         Format::MatrixMarket => market::write_array(x.len(), 1, x.iter().copied()).into_bytes(),
     };
     write_whole(path, &bytes)
+}
+
+/// A file to read from here and there.
+pub(crate) fn source(path: &Path) -> Result<Box<dyn Source>, ProblemError> {
+    let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
+    let (about, file) = opened.map_err(ProblemError::io("read", path))?;
+    if about.is_file() {
+        return Ok(Box::new(file));
+    }
+    // Pipes cannot go back.
+    Ok(Box::new(Cursor::new(read(path)?)))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, ProblemError> {

@@ -11,7 +11,7 @@
 //! It is read from and written to NumPy archives (`.npz`) and MatrixMarket files (`.mtx`); the
 //! formats are described in `docs/problem-files.md`. Readers check sizes before they take memory
 //! and name the file, the array and the cure when something is wrong; writers leave a whole file
-//! or none.
+//! or none. Matrices too large to be held are read row by row from an [`Opened`] file.
 //!
 //! ```
 //! use plash_problem::Stored;
@@ -36,15 +36,20 @@ mod archive;
 mod convert;
 mod error;
 mod file;
+mod frame;
 mod market;
+mod members;
 mod npy;
 mod npz;
+mod opened;
 mod stored;
 
 pub use convert::{Converted, lattice, null_space};
 pub use error::ProblemError;
 pub use file::{Format, read_solution, write_solution};
-pub use stored::{Kind, Stored};
+pub use frame::{Frame, Kind};
+pub use opened::{FileRows, MatrixFile, Opened};
+pub use stored::{SYMMETRY, Stored};
 
 /// The readers on bytes in memory, for fuzzing and for files that come from elsewhere.
 pub mod bytes {

@@ -1,101 +1,53 @@
 //! Single NumPy arrays: the `.npy` format, versions 1 to 3.
 
-use crate::error::Fault;
+mod header;
+
+use self::header::{Class, Header};
+use crate::archive::Content;
+use crate::error::{Fault, ReadError};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// What the entries of an array are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
-    Signed,
-    Unsigned,
-    Float,
-    /// UTF-32.
-    Text,
-    Bytes,
-}
-
-/// An array, not yet read into numbers.
-#[derive(Debug)]
+/// An array that is read from its first entry to its last.
 pub(crate) struct Array<'a> {
     name: &'a str,
-    class: Class,
-    /// Bytes an entry.
-    width: usize,
-    big_endian: bool,
-    shape: Vec<usize>,
-    column_major: bool,
-    data: &'a [u8],
+    header: Header,
+    content: Content<'a>,
+    /// Entries read so far.
+    read: usize,
+    buffer: Vec<u8>,
 }
+
+/// Bytes read at a time; entries of all widths that numbers have fit exactly.
+const AT_A_TIME: usize = 1 << 18;
 
 impl<'a> Array<'a> {
     /// Reads the header of an array called `name`, and checks the size of what follows.
-    pub(crate) fn parse(name: &'a str, bytes: &'a [u8]) -> Result<Array<'a>, Fault> {
-        let not_npy = || Fault::new(name, "not a NumPy array; write it with numpy.savez");
-        let version = bytes
-            .strip_prefix(MAGIC)
-            .and_then(|rest| rest.first().copied())
-            .ok_or_else(not_npy)?;
-        let (len, start) = match version {
-            1 => {
-                let len = bytes.get(8..10).ok_or_else(not_npy)?;
-                (usize::from(u16::from_le_bytes([len[0], len[1]])), 10)
-            }
-            2 | 3 => {
-                let len = bytes.get(8..12).ok_or_else(not_npy)?;
-                (
-                    u32::from_le_bytes([len[0], len[1], len[2], len[3]]) as usize,
-                    12,
-                )
-            }
-            _ => return Err(not_npy()),
-        };
-        let header = bytes.get(start..start + len).ok_or_else(not_npy)?;
-        let header = std::str::from_utf8(header).map_err(|_| not_npy())?;
-        let data = &bytes[start + len..];
-        let descr = quoted(value_of(header, "descr").ok_or_else(not_npy)?)
-            .ok_or_else(|| Fault::new(name, "structured arrays are not read; use a plain dtype"))?;
-        let (class, width, big_endian) = dtype(descr).ok_or_else(|| {
-            let message = format!("dtype {descr} is not read; use float64, int32 or int64");
-            Fault::new(name, message)
-        })?;
-        let order = value_of(header, "fortran_order").ok_or_else(not_npy)?;
-        let shape = value_of(header, "shape")
-            .and_then(tuple)
-            .ok_or_else(not_npy)?;
-        let entries = shape
-            .iter()
-            .try_fold(1_usize, |n, &side| n.checked_mul(side));
-        let needed = entries.and_then(|n| n.checked_mul(width));
-        if needed != Some(data.len()) {
-            return Err(Fault::new(
+    pub(crate) fn open(name: &'a str, mut content: Content<'a>) -> Result<Array<'a>, ReadError> {
+        match Header::read(name, &mut content) {
+            Ok(header) => Ok(Array {
                 name,
-                format!("shape {shape:?} does not fit its {} bytes", data.len()),
-            ));
+                header,
+                content,
+                read: 0,
+                buffer: Vec::new(),
+            }),
+            Err(error) => Err(content.finish().err().unwrap_or(error)),
         }
-        Ok(Array {
-            name,
-            class,
-            width,
-            big_endian,
-            shape,
-            column_major: order.starts_with("True"),
-            data,
-        })
     }
 
     /// The sides of the array.
     pub(crate) fn shape(&self) -> &[usize] {
-        &self.shape
+        &self.header.shape
     }
 
     /// The length of an array of one dimension.
     pub(crate) fn len(&self) -> Result<usize, Fault> {
-        match self.shape[..] {
+        match self.header.shape[..] {
             [len] => Ok(len),
             _ => Err(self.fault(format!(
                 "must have one dimension, not shape {:?}",
-                self.shape
+                self.header.shape
             ))),
         }
     }
@@ -105,131 +57,150 @@ impl<'a> Array<'a> {
         Fault::new(self.name, message)
     }
 
+    /// Checks what was read and what was not.
+    pub(crate) fn finish(self) -> Result<(), ReadError> {
+        self.content.finish()
+    }
+
+    /// What is to blame for an error in what was read: damage, if there is any, explains it.
+    pub(crate) fn blame(self, error: ReadError) -> ReadError {
+        self.finish().err().unwrap_or(error)
+    }
+
     /// The entries of one dimension, each made from a whole number by `make`, which says no to
     /// numbers out of range.
     pub(crate) fn integers<T>(
-        &self,
+        &mut self,
         allowed: &str,
         make: impl Fn(i64) -> Option<T>,
-    ) -> Result<Vec<T>, Fault> {
-        self.len()?;
-        let signed = match self.class {
-            Class::Signed => true,
-            Class::Unsigned => false,
-            _ => return Err(self.fault("must hold whole numbers; use int32 or int64")),
-        };
-        let whole = |entry: &[u8]| {
-            let bits = self.bits(entry);
-            let unused = 64 - 8 * self.width as u32;
-            if signed {
-                Some((bits << unused) as i64 >> unused)
-            } else {
-                i64::try_from(bits).ok()
-            }
-        };
-        let entries = self.data.chunks_exact(self.width).enumerate();
-        entries
-            .map(|(at, entry)| {
-                whole(entry).and_then(&make).ok_or_else(|| {
-                    let value = whole(entry).map_or("too large".into(), |v| v.to_string());
-                    self.fault(format!("entry {at} is {value}, not {allowed}"))
-                })
+    ) -> Result<Vec<T>, ReadError> {
+        let len = self.len()?;
+        let mut entries = Vec::with_capacity(len);
+        self.some_integers(len, &mut entries, allowed, make)?;
+        Ok(entries)
+    }
+
+    /// Appends the next `count` entries; as [`integers`](Self::integers) does.
+    pub(crate) fn some_integers<T>(
+        &mut self,
+        count: usize,
+        into: &mut Vec<T>,
+        allowed: &str,
+        make: impl Fn(i64) -> Option<T>,
+    ) -> Result<(), ReadError> {
+        let Header { class, width, .. } = self.header;
+        if ![Class::Signed, Class::Unsigned].contains(&class) {
+            let message = "must hold whole numbers; use int32 or int64";
+            return Err(self.fault(message).into());
+        }
+        self.each_part(count, |header, bytes| {
+            let entries = bytes.chunks_exact(width);
+            // The usual kinds by name, so that they are read at the speed of memory.
+            let refused = match (class, width, header.big_endian) {
+                (Class::Signed, 4, false) => append(entries, into, |e| {
+                    make(i64::from(i32::from_le_bytes(*e.first_chunk()?)))
+                }),
+                (Class::Signed, 8, false) => append(entries, into, |e| {
+                    make(i64::from_le_bytes(*e.first_chunk()?))
+                }),
+                _ => append(entries, into, |e| header.whole(e).and_then(&make)),
+            };
+            refused.map_err(|at| {
+                let value = header.whole(&bytes[at * width..][..width]);
+                let value = value.map_or("too large".into(), |v| v.to_string());
+                (at, format!("is {value}, not {allowed}"))
             })
-            .collect()
+        })
     }
 
     /// The entries as floating-point numbers, row by row.
-    pub(crate) fn floats(&self) -> Result<Vec<f64>, Fault> {
-        let entries = self.data.chunks_exact(self.width);
-        let values: Vec<f64> = match (self.class, self.width) {
-            (Class::Float, 8) => entries.map(|e| f64::from_bits(self.bits(e))).collect(),
-            (Class::Float, 4) => entries
-                .map(|e| f64::from(f32::from_bits(self.bits(e) as u32)))
-                .collect(),
-            _ => return Err(self.fault("must hold floating-point numbers; use float64")),
-        };
-        if let Some(at) = values.iter().position(|v| !v.is_finite()) {
-            return Err(self.fault(format!("entry {at} is {}, not a finite number", values[at])));
-        }
-        Ok(match self.shape[..] {
-            [rows, columns] if self.column_major => (0..rows * columns)
+    pub(crate) fn floats(&mut self) -> Result<Vec<f64>, ReadError> {
+        let len = self.header.shape.iter().product();
+        let mut values = Vec::with_capacity(len);
+        self.some_floats(len, &mut values)?;
+        Ok(match self.header.shape[..] {
+            [rows, columns] if self.header.column_major => (0..rows * columns)
                 .map(|k| values[k % columns * rows + k / columns])
                 .collect(),
             _ => values,
         })
     }
 
-    /// The single string of an array of strings.
-    pub(crate) fn text(&self) -> Result<String, Fault> {
-        let text: Option<String> = match self.class {
-            Class::Bytes => Some(self.data.iter().map(|&b| char::from(b)).collect()),
-            Class::Text => self
-                .data
-                .chunks_exact(4)
-                .map(|c| char::from_u32(self.bits(c) as u32))
-                .collect(),
-            _ => None,
-        };
-        let single = self.shape.iter().product::<usize>() == 1;
-        text.filter(|_| single)
-            .map(|text| text.trim_end_matches('\0').to_owned())
-            .ok_or_else(|| self.fault("must be one string"))
-    }
-
-    /// The bits of an entry of up to eight bytes.
-    fn bits(&self, entry: &[u8]) -> u64 {
-        let push = |bits: u64, byte: &u8| bits << 8 | u64::from(*byte);
-        if self.big_endian {
-            entry.iter().fold(0, push)
-        } else {
-            entry.iter().rev().fold(0, push)
+    /// Appends the next `count` entries as they are stored.
+    pub(crate) fn some_floats(
+        &mut self,
+        count: usize,
+        into: &mut Vec<f64>,
+    ) -> Result<(), ReadError> {
+        let Header { class, width, .. } = self.header;
+        if class != Class::Float {
+            let message = "must hold floating-point numbers; use float64";
+            return Err(self.fault(message).into());
         }
+        let finite = |value: f64| value.is_finite().then_some(value);
+        self.each_part(count, |header, bytes| {
+            let entries = bytes.chunks_exact(width);
+            let refused = match (width, header.big_endian) {
+                (8, false) => append(entries, into, |e| {
+                    finite(f64::from_le_bytes(*e.first_chunk()?))
+                }),
+                _ => append(entries, into, |e| finite(header.float(e))),
+            };
+            refused.map_err(|at| {
+                let value = header.float(&bytes[at * width..][..width]);
+                (at, format!("is {value}, not a finite number"))
+            })
+        })
+    }
+
+    /// Reads the next `count` entries, some at a time. `take` appends the entries of its bytes, or
+    /// says what is wrong with the first that it cannot take.
+    fn each_part(
+        &mut self,
+        count: usize,
+        mut take: impl FnMut(&Header, &[u8]) -> Result<(), (usize, String)>,
+    ) -> Result<(), ReadError> {
+        let width = self.header.width;
+        let mut left = count;
+        while left > 0 {
+            let part = left.min(AT_A_TIME / width);
+            self.buffer.resize(part * width, 0);
+            self.content.fill(&mut self.buffer)?;
+            if let Err((at, message)) = take(&self.header, &self.buffer) {
+                return Err(self
+                    .fault(format!("entry {} {message}", self.read + at))
+                    .into());
+            }
+            self.read += part;
+            left -= part;
+        }
+        Ok(())
+    }
+
+    /// The single string of an array of strings.
+    pub(crate) fn text(&mut self) -> Result<String, ReadError> {
+        let single = self.header.shape.iter().product::<usize>() == 1;
+        let mut text = None;
+        if single {
+            let mut bytes = vec![0; self.header.width];
+            self.content.fill(&mut bytes)?;
+            text = self.header.text(&bytes);
+        }
+        let text = text.map(|text| text.trim_end_matches('\0').to_owned());
+        text.ok_or_else(|| self.fault("must be one string").into())
     }
 }
 
-/// The text after `'key':` in a header.
-fn value_of<'a>(header: &'a str, key: &str) -> Option<&'a str> {
-    let quoted = [format!("'{key}'"), format!("\"{key}\"")];
-    let after = quoted
-        .iter()
-        .find_map(|key| header.split_once(key.as_str()))?
-        .1;
-    Some(after.trim_start().strip_prefix(':')?.trim_start())
-}
-
-/// The string that a value begins with.
-fn quoted(value: &str) -> Option<&str> {
-    let quote = value.chars().next().filter(|c| ['\'', '"'].contains(c))?;
-    value[1..].split_once(quote).map(|(text, _)| text)
-}
-
-/// The tuple of sizes that a value begins with.
-fn tuple(value: &str) -> Option<Vec<usize>> {
-    let (inside, _) = value.strip_prefix('(')?.split_once(')')?;
-    let numbers = inside.split(',').map(str::trim);
-    let numbers = numbers.filter(|number| !number.is_empty());
-    let sizes: Option<Vec<usize>> = numbers
-        .map(|number| number.trim_end_matches('L').parse().ok())
-        .collect();
-    sizes.filter(|sizes| sizes.len() <= 8)
-}
-
-/// Class, bytes an entry, whether big-endian.
-fn dtype(descr: &str) -> Option<(Class, usize, bool)> {
-    let big_endian = descr.starts_with('>');
-    let rest = descr.trim_start_matches(['<', '>', '=', '|']);
-    let kind = rest.chars().next()?;
-    let width: usize = rest.get(kind.len_utf8()..)?.parse().ok()?;
-    let number = [1, 2, 4, 8].contains(&width);
-    let text = (1..=1000).contains(&width);
-    Some(match kind {
-        'i' if number => (Class::Signed, width, big_endian),
-        'u' | 'b' if number => (Class::Unsigned, width, big_endian),
-        'f' if [4, 8].contains(&width) => (Class::Float, width, big_endian),
-        'U' if text => (Class::Text, 4 * width, big_endian),
-        'S' if text => (Class::Bytes, width, big_endian),
-        _ => return None,
-    })
+/// Appends what `make` makes of entries; the place of the first that it refuses, if any.
+fn append<'a, T>(
+    entries: impl Iterator<Item = &'a [u8]>,
+    into: &mut Vec<T>,
+    make: impl Fn(&[u8]) -> Option<T>,
+) -> Result<(), usize> {
+    for (at, entry) in entries.enumerate() {
+        into.push(make(entry).ok_or(at)?);
+    }
+    Ok(())
 }
 
 /// An array as bytes: header, then the entries one after the other.
@@ -254,22 +225,47 @@ pub(crate) fn write(descr: &str, shape: &[usize], entries: impl Iterator<Item = 
 
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
     use super::*;
+    use crate::archive::{Archive, ArchiveWriter};
+
+    /// Reads from the array of these bytes.
+    fn read<T>(
+        name: &str,
+        bytes: &[u8],
+        read: impl FnOnce(&mut Array<'_>) -> Result<T, ReadError>,
+    ) -> Result<T, Fault> {
+        let mut writer = ArchiveWriter::default();
+        writer.add(name, bytes).unwrap();
+        let bytes = writer.finish().unwrap();
+        let archive = Archive::open(Box::new(Cursor::new(bytes))).unwrap();
+        let content = archive.member(name).unwrap().unwrap();
+        let read = Array::open(name, content).and_then(|mut array| {
+            let found = read(&mut array)?;
+            array.finish()?;
+            Ok(found)
+        });
+        read.map_err(ReadError::into_fault)
+    }
 
     #[test]
     fn arrays_come_back_as_they_went_in() {
         let values = [1.5_f64, -2.0, 1e300, 0.0, 7.0, 8.0];
         let bytes = write("<f8", &[3, 2], values.iter().flat_map(|v| v.to_le_bytes()));
         assert_eq!((bytes.len() - 48) % 64, 0);
-        let array = Array::parse("a", &bytes).unwrap();
-        assert_eq!(array.shape(), [3, 2]);
-        assert_eq!(array.floats().unwrap(), values);
-        assert!(array.len().is_err());
+        let found = read("a", &bytes, |array| {
+            assert_eq!(array.shape(), [3, 2]);
+            assert!(array.len().is_err());
+            array.floats()
+        });
+        assert_eq!(found.unwrap(), values);
         let numbers = [-1_i32, 5, i32::MIN];
         let bytes = write("<i4", &[3], numbers.iter().flat_map(|v| v.to_le_bytes()));
-        let array = Array::parse("a", &bytes).unwrap();
-        let read = array.integers("a number", |v| i32::try_from(v).ok());
-        assert_eq!(read.unwrap(), numbers);
+        let found = read("a", &bytes, |array| {
+            array.integers("a number", |v| i32::try_from(v).ok())
+        });
+        assert_eq!(found.unwrap(), numbers);
     }
 
     #[test]
@@ -278,35 +274,57 @@ mod tests {
         let mut bytes = write(">f8", &[2, 3], values.iter().flat_map(|v| v.to_be_bytes()));
         let at = bytes.windows(5).position(|w| w == b"False").unwrap();
         bytes[at..at + 5].copy_from_slice(b"True ");
-        let array = Array::parse("a", &bytes).unwrap();
-        assert_eq!(array.floats().unwrap(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let found = read("a", &bytes, |array| array.floats()).unwrap();
+        assert_eq!(found, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     }
 
     #[test]
     fn a_string_is_read_in_both_encodings() {
         let wide = "flow".chars().flat_map(|c| (c as u32).to_le_bytes());
         let bytes = write("<U4", &[], wide);
-        assert_eq!(Array::parse("k", &bytes).unwrap().text().unwrap(), "flow");
+        assert_eq!(read("k", &bytes, |array| array.text()).unwrap(), "flow");
         let bytes = write("|S6", &[1], b"flow\0\0".iter().copied());
-        assert_eq!(Array::parse("k", &bytes).unwrap().text().unwrap(), "flow");
+        assert_eq!(read("k", &bytes, |array| array.text()).unwrap(), "flow");
     }
 
     #[test]
     fn lies_about_size_and_type_are_refused_by_name() {
         let bytes = write("<f8", &[1 << 40], [0; 16].into_iter());
-        let fault = Array::parse("rhs", &bytes).unwrap_err().to_string();
-        assert!(fault.starts_with("rhs: shape"), "{fault}");
-        let bytes = write("<c16", &[1], [0; 16].into_iter());
-        assert!(
-            Array::parse("rhs", &bytes)
+        let refuse = |bytes: &[u8]| {
+            read("rhs", bytes, |array| array.floats())
                 .unwrap_err()
                 .to_string()
-                .contains("<c16")
-        );
+        };
+        let fault = refuse(&bytes);
+        assert!(fault.starts_with("rhs: shape"), "{fault}");
+        let bytes = write("<c16", &[1], [0; 16].into_iter());
+        assert!(refuse(&bytes).contains("<c16"));
         let bytes = write("<f8", &[1], f64::NAN.to_le_bytes().into_iter());
-        let fault = Array::parse("rhs", &bytes).unwrap().floats().unwrap_err();
-        assert!(fault.to_string().contains("entry 0 is NaN"), "{fault}");
-        assert!(Array::parse("rhs", b"").is_err());
-        assert!(Array::parse("rhs", b"\x93NUMPY\x01\x00\xff\xff").is_err());
+        let fault = refuse(&bytes);
+        assert!(fault.contains("entry 0 is NaN"), "{fault}");
+        for cut in [&b""[..], b"\x93NUMPY\x01\x00\xff\xff"] {
+            assert!(refuse(cut).contains("not a NumPy array"));
+        }
+    }
+
+    #[test]
+    fn what_is_read_in_parts_is_numbered_throughout() {
+        let mut values = vec![0.5_f64; 2 * AT_A_TIME / 8 + 3];
+        let last = values.len() - 1;
+        values[last] = f64::INFINITY;
+        let bytes = write(
+            "<f8",
+            &[values.len()],
+            values.iter().flat_map(|v| v.to_le_bytes()),
+        );
+        let read = read("a", &bytes, |array| {
+            let mut found = Vec::new();
+            array.some_floats(5, &mut found)?;
+            array.some_floats(last - 5, &mut found)?;
+            assert_eq!(found, values[..last]);
+            array.some_floats(1, &mut found)
+        });
+        let fault = read.unwrap_err().to_string();
+        assert!(fault.contains(&format!("entry {last} is inf")), "{fault}");
     }
 }

@@ -1,145 +1,177 @@
 //! Problems as NumPy archives.
 
-use plash_solve::{Csr, MatrixError};
+use std::io::Cursor;
 
-use crate::archive::{Archive, ArchiveWriter};
-use crate::error::Fault;
+use plash_solve::MatrixError;
+
+use crate::archive::{Archive, ArchiveWriter, Source};
+use crate::error::{Fault, ReadError};
+use crate::frame::{Frame, Kind};
+use crate::members::MatrixMembers;
 use crate::npy::{self, Array};
-use crate::stored::{Kind, Stored};
+use crate::stored::Stored;
 
 /// Reads a problem from the bytes of a `.npz` file.
 ///
 /// # Errors
 /// What is wrong, and in which array.
 pub fn read_problem(bytes: &[u8]) -> Result<Stored, Fault> {
-    let archive = Archive::open(bytes)?;
-    let matrix = matrix(&archive)?;
-    let rows = matrix.rows();
-    let rhs = with(&archive, "rhs", |array| {
+    let read = || {
+        let (frame, matrix) = open(Box::new(Cursor::new(bytes)))?;
+        whole(frame, &matrix)
+    };
+    read().map_err(ReadError::into_fault)
+}
+
+/// Reads all but the entries of the matrix.
+pub(crate) fn open<'s>(
+    source: Box<dyn Source + 's>,
+) -> Result<(Frame, MatrixMembers<'s>), ReadError> {
+    let archive = Archive::open(source)?;
+    let (starts, nonzeros) = starts(&archive)?;
+    let frame = frame(&archive, starts.len() - 1)?;
+    let matrix = MatrixMembers {
+        archive,
+        starts,
+        nonzeros,
+    };
+    Ok((frame, matrix))
+}
+
+/// Reads the entries too.
+pub(crate) fn whole(frame: Frame, matrix: &MatrixMembers<'_>) -> Result<Stored, ReadError> {
+    let stored = Stored::of(matrix.read()?, frame);
+    Ok(stored.check()?)
+}
+
+/// All that is not the matrix, which has so many rows.
+fn frame(archive: &Archive<'_>, rows: usize) -> Result<Frame, ReadError> {
+    let rhs = with(archive, "rhs", |array| {
         fits(array, array.len()?, rows)?;
         array.floats()
     })?;
-    let walls = optional(&archive, "S", |array| {
+    let walls = optional(archive, "S", |array| {
         let inside = |v| u32::try_from(v).ok().filter(|&i| (i as usize) < rows);
         array.integers(&format!("an unknown below {rows}"), inside)
     })?;
-    let mut stored = Stored::new(matrix, rhs, walls.unwrap_or_default());
-    if let Some((dimensions, coords)) = optional(&archive, "coords", |array| {
+    let mut frame = Frame::new(rhs, &walls.unwrap_or_default());
+    frame.coords = optional(archive, "coords", |array| {
         let &[n, dimensions @ (2 | 3)] = array.shape() else {
             let message = format!("shape {:?} is neither [n, 2] nor [n, 3]", array.shape());
-            return Err(array.fault(message));
+            return Err(array.fault(message).into());
         };
         fits(array, n, rows)?;
         Ok((dimensions, array.floats()?))
-    })? {
-        stored = stored.with_coords(dimensions, coords);
-    }
-    let kind = optional(&archive, "kind", |array| {
+    })?;
+    let kind = optional(archive, "kind", |array| {
         let text = array.text()?;
-        Kind::parse(&text).ok_or_else(|| {
-            array.fault(format!(
-                "`{text}` is neither \"pressure\" nor \"viscosity\""
-            ))
+        let kind = Kind::parse(&text);
+        kind.ok_or_else(|| {
+            let message = format!("`{text}` is neither \"pressure\" nor \"viscosity\"");
+            array.fault(message).into()
         })
     })?;
-    let components = optional(&archive, "comp", |array| {
+    let components = optional(archive, "comp", |array| {
         fits(array, array.len()?, rows)?;
         let small = |v| i8::try_from(v).ok().filter(|c| (0..3).contains(c));
         array.integers("a component 0, 1 or 2", small)
     })?;
     if let Some(components) = components {
-        stored = stored.with_components(kind.unwrap_or_default(), components);
+        (frame.kind, frame.components) = (kind.unwrap_or_default(), components);
     } else if kind == Some(Kind::Viscosity) {
-        return Err(Fault::new(
-            "comp",
-            "missing; viscosity needs a component for each unknown",
-        ));
+        let message = "missing; viscosity needs a component for each unknown";
+        return Err(Fault::new("comp", message).into());
     }
-    stored.check()
+    Ok(frame)
 }
 
-/// The solution stored in the bytes of a `.npz` file.
-pub(crate) fn read_solution(bytes: &[u8]) -> Result<Vec<f64>, Fault> {
-    with(&Archive::open(bytes)?, "x", |array| {
+/// The solution stored in a `.npz` file.
+pub(crate) fn read_solution(source: Box<dyn Source + '_>) -> Result<Vec<f64>, ReadError> {
+    with(&Archive::open(source)?, "x", |array| {
         array.len()?;
         array.floats()
     })
 }
 
-fn matrix(archive: &Archive<'_>) -> Result<Csr, Fault> {
-    let index = |v: i64| u32::try_from(v).ok().filter(|&v| v < u32::MAX);
-    let allowed = "an index below 2³² − 1";
-    let indptr = with(archive, "indptr", |array| array.integers(allowed, index))?;
-    let indices = with(archive, "indices", |array| array.integers(allowed, index))?;
-    let data = with(archive, "data", |array| {
-        array.len()?;
-        array.floats()
-    })?;
-    let (indices, data) = sorted(&indptr, indices, data)?;
-    Csr::new(indptr, indices, data).map_err(|error| {
-        let array = match error {
-            MatrixError::RowStarts { .. } => "indptr",
-            MatrixError::Lengths { .. } | MatrixError::NotFinite { .. } => "data",
-            _ => "indices",
-        };
-        Fault::new(array, error.to_string())
-    })
+/// Where rows begin, and how many entries there are.
+fn starts(archive: &Archive<'_>) -> Result<(Vec<u32>, usize), ReadError> {
+    let starts = with(archive, "indptr", |array| array.integers(INDEX, index))?;
+    let columns = needed(archive, "indices")?.len()?;
+    let values = needed(archive, "data")?.len()?;
+    if columns != values {
+        let message = format!("{values} entries, but indices has {columns}");
+        return Err(Fault::new("data", message).into());
+    }
+    let misplaced = |pair: &&[u32]| pair[1] as usize > columns || pair[0] > pair[1];
+    if let Some(pair) = starts.windows(2).find(misplaced) {
+        let message = format!("points to entry {} of {columns}", pair[1]);
+        return Err(Fault::new("indptr", message).into());
+    }
+    let misplaced = match (starts.first(), starts.last()) {
+        (Some(0), Some(&last)) if last as usize == columns => return Ok((starts, columns)),
+        (Some(0), Some(_)) => starts.len() - 1,
+        _ => 0,
+    };
+    Err(of_matrix(&MatrixError::RowStarts { row: misplaced }).into())
 }
 
-/// Sorts the columns of each row; other writers do not always.
-fn sorted(
-    indptr: &[u32],
-    mut indices: Vec<u32>,
-    mut data: Vec<f64>,
-) -> Result<(Vec<u32>, Vec<f64>), Fault> {
-    if indices.len() != data.len() {
-        let message = format!("{} entries, but indices has {}", data.len(), indices.len());
-        return Err(Fault::new("data", message));
-    }
-    let mut row = Vec::new();
-    for bounds in indptr.windows(2) {
-        let range = bounds[0] as usize..bounds[1] as usize;
-        let Some(columns) = indices.get_mut(range.clone()) else {
-            let message = format!("points to entry {} of {}", range.end, data.len());
-            return Err(Fault::new("indptr", message));
-        };
-        if columns.is_sorted() {
-            continue;
-        }
-        let values = &mut data[range];
-        row.clear();
-        row.extend(columns.iter().copied().zip(values.iter().copied()));
-        row.sort_by_key(|&(column, _)| column);
-        for (k, &(column, value)) in row.iter().enumerate() {
-            (columns[k], values[k]) = (column, value);
-        }
-    }
-    Ok((indices, data))
+/// What indices may be.
+pub(crate) const INDEX: &str = "an index below 2³² − 1";
+
+pub(crate) fn index(value: i64) -> Option<u32> {
+    u32::try_from(value).ok().filter(|&v| v < u32::MAX)
+}
+
+/// A broken rule of matrices, as the fault of an array.
+pub(crate) fn of_matrix(error: &MatrixError) -> Fault {
+    let array = match error {
+        MatrixError::RowStarts { .. } => "indptr",
+        MatrixError::Lengths { .. } | MatrixError::NotFinite { .. } => "data",
+        _ => "indices",
+    };
+    Fault::new(array, error.to_string())
 }
 
 /// Reads an array that must be there.
 fn with<T>(
     archive: &Archive<'_>,
     name: &str,
-    read: impl FnOnce(&Array<'_>) -> Result<T, Fault>,
-) -> Result<T, Fault> {
-    optional(archive, name, read)?.ok_or_else(|| {
-        let known: Vec<&str> = archive.names().take(20).collect();
-        let held = known.join(", ").replace(".npy", "");
-        Fault::new(name, format!("missing; the archive holds: {held}"))
-    })
+    read: impl FnOnce(&mut Array<'_>) -> Result<T, ReadError>,
+) -> Result<T, ReadError> {
+    checked(needed(archive, name)?, read)
 }
 
 /// Reads an array that may be there.
 fn optional<T>(
     archive: &Archive<'_>,
     name: &str,
-    read: impl FnOnce(&Array<'_>) -> Result<T, Fault>,
-) -> Result<Option<T>, Fault> {
-    match archive.read(&format!("{name}.npy"))? {
-        Some(bytes) => read(&Array::parse(name, &bytes)?).map(Some),
+    read: impl FnOnce(&mut Array<'_>) -> Result<T, ReadError>,
+) -> Result<Option<T>, ReadError> {
+    match archive.member(&format!("{name}.npy"))? {
+        Some(content) => checked(Array::open(name, content)?, read).map(Some),
         None => Ok(None),
     }
+}
+
+/// Reads an array and checks that it is whole.
+fn checked<T>(
+    mut array: Array<'_>,
+    read: impl FnOnce(&mut Array<'_>) -> Result<T, ReadError>,
+) -> Result<T, ReadError> {
+    match read(&mut array) {
+        Ok(found) => array.finish().map(|()| found),
+        Err(error) => Err(array.blame(error)),
+    }
+}
+
+/// Opens an array that must be there.
+pub(crate) fn needed<'a>(archive: &'a Archive<'_>, name: &'a str) -> Result<Array<'a>, ReadError> {
+    let Some(content) = archive.member(&format!("{name}.npy"))? else {
+        let known: Vec<&str> = archive.names().take(20).collect();
+        let held = known.join(", ").replace(".npy", "");
+        return Err(Fault::new(name, format!("missing; the archive holds: {held}")).into());
+    };
+    Array::open(name, content)
 }
 
 fn fits(array: &Array<'_>, found: usize, rows: usize) -> Result<(), Fault> {

@@ -7,46 +7,17 @@ use plash_solve::{Csr, Operator, Problem};
 use crate::convert::Converted;
 use crate::error::{Fault, ProblemError};
 use crate::file;
-
-/// What the unknowns are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
-    /// Pressures in cells.
-    #[default]
-    Pressure,
-    /// Velocity components on faces.
-    Viscosity,
-}
-
-impl Kind {
-    /// The name in files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Kind::Pressure => "pressure",
-            Kind::Viscosity => "viscosity",
-        }
-    }
-
-    pub(crate) fn parse(name: &str) -> Option<Kind> {
-        [Kind::Pressure, Kind::Viscosity]
-            .into_iter()
-            .find(|kind| kind.as_str() == name)
-    }
-}
+use crate::frame::{Frame, Kind};
 
 /// A problem as a file holds it: checked, and otherwise as it was stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
     matrix: Csr,
-    rhs: Vec<f64>,
-    constrained: Vec<bool>,
-    coords: Option<(usize, Vec<f64>)>,
-    components: Vec<i8>,
-    kind: Kind,
+    frame: Frame,
 }
 
 /// How unsymmetric a matrix may be, relative to its largest entry: rounding of whoever wrote it.
-const SYMMETRY: f64 = 1e-9;
+pub const SYMMETRY: f64 = 1e-9;
 
 impl Stored {
     /// The problem `A x = rhs` with the unknowns `walls` constrained to be non-negative, in
@@ -56,16 +27,12 @@ impl Stored {
     /// If an array does not fit the matrix.
     pub fn new(matrix: Csr, rhs: Vec<f64>, walls: Vec<u32>) -> Stored {
         assert_eq!(rhs.len(), matrix.rows(), "right-hand side of another size");
-        let mut constrained = vec![false; rhs.len()];
-        walls.iter().for_each(|&i| constrained[i as usize] = true);
-        Stored {
-            matrix,
-            rhs,
-            constrained,
-            coords: None,
-            components: Vec::new(),
-            kind: Kind::Pressure,
-        }
+        Stored::of(matrix, Frame::new(rhs, &walls))
+    }
+
+    /// A matrix, and all else, which fits it.
+    pub(crate) fn of(matrix: Csr, frame: Frame) -> Stored {
+        Stored { matrix, frame }
     }
 
     /// The same with coordinates: `dimensions` numbers for each unknown.
@@ -76,10 +43,10 @@ impl Stored {
     pub fn with_coords(mut self, dimensions: usize, coords: Vec<f64>) -> Stored {
         assert_eq!(
             coords.len(),
-            dimensions * self.rhs.len(),
+            dimensions * self.unknowns(),
             "missing coordinates"
         );
-        self.coords = Some((dimensions, coords));
+        self.frame.coords = Some((dimensions, coords));
         self
     }
 
@@ -89,9 +56,9 @@ impl Stored {
     /// If there is not one component for each unknown.
     #[must_use]
     pub fn with_components(mut self, kind: Kind, components: Vec<i8>) -> Stored {
-        assert_eq!(components.len(), self.rhs.len(), "missing components");
-        self.kind = kind;
-        self.components = components;
+        assert_eq!(components.len(), self.unknowns(), "missing components");
+        self.frame.kind = kind;
+        self.frame.components = components;
         self
     }
 
@@ -117,35 +84,39 @@ impl Stored {
         &self.matrix
     }
 
+    /// All but the matrix.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
     /// The right-hand side.
     pub fn rhs(&self) -> &[f64] {
-        &self.rhs
+        self.frame.rhs()
     }
 
     /// The number of unknowns.
     pub fn unknowns(&self) -> usize {
-        self.rhs.len()
+        self.frame.unknowns()
     }
 
     /// The unknowns that may not be negative, in increasing order.
     pub fn walls(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.rhs.len()).filter(|&i| self.constrained[i])
+        self.frame.walls()
     }
 
     /// The number of dimensions and the coordinates, unknown by unknown, if they are known.
     pub fn coords(&self) -> Option<(usize, &[f64])> {
-        let (dimensions, coords) = self.coords.as_ref()?;
-        Some((*dimensions, coords))
+        self.frame.coords()
     }
 
     /// The velocity component of each unknown; empty if none was stored.
     pub fn components(&self) -> &[i8] {
-        &self.components
+        self.frame.components()
     }
 
     /// What the unknowns are.
     pub fn kind(&self) -> Kind {
-        self.kind
+        self.frame.kind()
     }
 
     /// Derives what solvers ask for beside the matrix: null space and places.
@@ -156,21 +127,15 @@ impl Stored {
     /// The problem to solve.
     pub fn problem<'a>(&'a self, converted: &'a Converted) -> Problem<'a> {
         Problem {
-            constrained: &self.constrained,
+            constrained: &self.frame.constrained,
             places: converted.places(),
-            ..Problem::linear(&self.matrix, &self.rhs, converted.null_space())
+            ..Problem::linear(&self.matrix, self.rhs(), converted.null_space())
         }
     }
 
-    /// The residual by which solutions of problem files are compared: the largest natural
-    /// residual relative to the largest entry of the right-hand side.
+    /// As [`Frame::relative_residual`].
     pub fn relative_residual(&self, residual: f64) -> f64 {
-        let size = self.rhs.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-        if size > 0.0 {
-            residual / size
-        } else {
-            residual
-        }
+        self.frame.relative_residual(residual)
     }
 
     /// Checks what concerns several arrays.

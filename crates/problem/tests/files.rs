@@ -2,8 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use plash_problem::{Kind, ProblemError, Stored, null_space, read_solution, write_solution};
-use plash_solve::{Csr, Method, MethodOptions, NullSpace, Policy, Solver, Tolerance};
+use plash_problem::{
+    Kind, Opened, ProblemError, Stored, bytes, null_space, read_solution, write_solution,
+};
+use plash_solve::{
+    Csr, Method, MethodOptions, NullSpace, Policy, RowSource, Solver, Tolerance, Wanted,
+};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -67,6 +71,82 @@ fn problems_come_back_as_they_went_in() {
     assert_eq!((back.matrix(), back.rhs()), (six().matrix(), six().rhs()));
     assert_eq!(back.coords(), six().coords());
     assert!(back.walls().eq(six().walls()));
+}
+
+/// The matrix of a file, put together from its rows.
+fn by_rows(path: &Path, wanted: Wanted) -> Result<(Vec<u32>, Vec<f64>), ProblemError> {
+    let (_, matrix) = Opened::open(path)?.into_parts();
+    let (mut source, mut next) = (matrix.rows(), 0);
+    let (mut columns, mut values) = (Vec::new(), Vec::new());
+    source.begin(wanted)?;
+    while let Some(rows) = source.next_rows()? {
+        assert_eq!(rows.first, next);
+        for k in 0..rows.count() {
+            columns.extend(rows.row(k).0);
+            values.extend(rows.row(k).1);
+        }
+        next += rows.count();
+    }
+    assert_eq!((next, columns.len()), (source.rows(), matrix.nonzeros()));
+    Ok((columns, values))
+}
+
+#[test]
+fn rows_come_as_the_whole_matrix_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let long = folder.path().join("long.npz");
+    // More entries than are read at a time.
+    let beads = 200_000;
+    Stored::new(string(beads), vec![1.0; beads], vec![])
+        .write(&long)
+        .expect("written");
+    for path in [data("compressed.npz"), data("plain.npz"), long] {
+        let stored = Stored::read(&path).expect("read");
+        let (_, columns, values) = stored.matrix().clone().into_parts();
+        let found = by_rows(&path, Wanted::Entries).expect("rows");
+        assert_eq!(found, (columns.clone(), values));
+        let found = by_rows(&path, Wanted::Columns).expect("rows");
+        assert_eq!(found, (columns, vec![]));
+        let whole = std::fs::read(&path).expect("a file");
+        assert_eq!(bytes::read_npz(&whole).expect("read"), stored);
+    }
+}
+
+#[test]
+fn damage_is_noticed_by_whoever_reads_rows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("bad.npz");
+    for name in ["compressed.npz", "plain.npz"] {
+        let whole = std::fs::read(data(name)).expect("a file");
+        let before = by_rows(&data(name), Wanted::Entries).expect("rows");
+        for at in (0..whole.len()).step_by(7) {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x41;
+            std::fs::write(&path, &bytes).expect("written");
+            match by_rows(&path, Wanted::Entries) {
+                Ok(found) => assert_eq!(found, before, "{name} at {at}"),
+                Err(error) => assert!(error.is_bad_input(), "{error}"),
+            }
+            std::fs::write(&path, &whole[..at]).expect("written");
+            assert!(
+                by_rows(&path, Wanted::Entries).is_err(),
+                "{name} cut at {at}"
+            );
+        }
+        // A damaged array is called that, whatever its entries have become.
+        let at = whole
+            .windows(5)
+            .position(|w| w == b"indic")
+            .expect("indices");
+        for at in at + 20..at + 50 {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0xff;
+            std::fs::write(&path, &bytes).expect("written");
+            if let Err(error) = by_rows(&path, Wanted::Columns) {
+                assert!(error.to_string().contains("damaged"), "{at}: {error}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::ops::Range;
 use thiserror::Error;
 
 use crate::operator::Operator;
+use crate::rows::Rows;
 use crate::vector;
 
 /// A square sparse matrix stored row by row, both triangles present.
@@ -122,6 +123,18 @@ impl Csr {
     pub fn row(&self, i: usize) -> (&[u32], &[f64]) {
         let range = self.row_starts[i] as usize..self.row_starts[i + 1] as usize;
         (&self.columns[range.clone()], &self.values[range])
+    }
+
+    /// A range of rows.
+    pub(crate) fn some_rows(&self, rows: Range<usize>) -> Rows<'_> {
+        let starts = &self.row_starts[rows.start..=rows.end];
+        let entries = starts[0] as usize..starts[rows.len()] as usize;
+        Rows {
+            first: rows.start,
+            starts,
+            columns: &self.columns[entries.clone()],
+            values: &self.values[entries],
+        }
     }
 
     /// The values of row `i`, to be changed in place. They must stay finite.
@@ -317,7 +330,16 @@ fn check_shape(row_starts: &[u32], columns: &[u32], values: &[f64]) -> Result<()
     Ok(())
 }
 
-fn check_row(row: usize, rows: usize, columns: &[u32], values: &[f64]) -> Result<(), MatrixError> {
+/// Checks one row of a matrix of so many: order and range of its columns, finite values.
+///
+/// # Errors
+/// The first rule broken.
+pub fn check_row(
+    row: usize,
+    rows: usize,
+    columns: &[u32],
+    values: &[f64],
+) -> Result<(), MatrixError> {
     if columns.windows(2).any(|pair| pair[0] >= pair[1]) {
         return Err(MatrixError::ColumnOrder { row });
     }

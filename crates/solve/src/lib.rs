@@ -69,11 +69,12 @@ mod outcome;
 mod pcg;
 mod precond;
 mod problem;
+mod rows;
 pub mod staggered;
 mod triangular;
 pub mod vector;
 
-pub use csr::{Csr, MatrixError};
+pub use csr::{Csr, MatrixError, check_row};
 pub use method::{Method, MethodOptions, Solved, Solver, SubSolver, UnknownName};
 pub use mic::{Mic0, Mic0Options};
 pub use null_space::NullSpace;
@@ -82,3 +83,4 @@ pub use outcome::{Outcome, SolveError, Status, Tolerance};
 pub use pcg::Pcg;
 pub use precond::{Identity, Jacobi, Preconditioner};
 pub use problem::{Places, Policy, Problem, Solution};
+pub use rows::{CsrRows, RowSource, Rows, Wanted};

@@ -1,9 +1,9 @@
 //! Velocities of a staggered lattice, recovered from their matrix.
 
 use plash_solve::staggered::{
-    Faces, Sine, StoredSolver, ViscousMethod, ViscousOptions, ViscousSolver,
+    Assembled, Faces, Sine, Smoother, StoredSolver, ViscousMethod, ViscousOptions, ViscousSolver,
 };
-use plash_solve::{Csr, SolveError, Tolerance};
+use plash_solve::{Csr, Operator, SolveError, Tolerance};
 
 /// A system as a file would hold it.
 struct Stored {
@@ -36,29 +36,56 @@ impl Stored {
         }
     }
 
-    fn faces(&self) -> Faces<'_> {
-        Faces {
+    fn solver(&self) -> Result<StoredSolver, SolveError> {
+        self.solver_with(ViscousOptions::default())
+    }
+
+    fn solver_with(&self, options: ViscousOptions) -> Result<StoredSolver, SolveError> {
+        let faces = Faces {
             dimensions: self.dimensions,
-            coords: &self.coords,
-            components: &self.components,
-        }
+            coords: self.coords.clone(),
+            components: self.components.clone(),
+        };
+        StoredSolver::of(&self.a, faces, options)
     }
 
     /// The solution by a method, and the iterations it took.
     fn solve(&self, method: ViscousMethod, relative: f64) -> (Vec<f64>, usize) {
-        let mut solver = StoredSolver::new(options(method));
-        solver.convert(&self.a, Some(self.faces())).expect("faces");
-        let mut x = vec![0.0; self.b.len()];
-        let outcome = solver.solve(&self.a, &self.b, &mut x, &tolerance(relative));
+        let (mut x, tol) = (vec![0.0; self.b.len()], tolerance(relative));
+        let outcome = match method {
+            ViscousMethod::Mgpcg => {
+                let mut solver = self.solver().expect("a lattice");
+                solver.solve(&self.b, &mut x, &tol)
+            }
+            _ => Assembled::new(&self.a, method).solve(&self.a, &self.b, &mut x, &tol),
+        };
         let outcome = outcome.expect("a solve");
         assert!(outcome.converged(), "{outcome:?}");
+        assert!(
+            (outcome.residual - self.defect(&x)).abs() <= 1e-12 * self.size(),
+            "a residual of {} is told, and it is {}",
+            outcome.residual,
+            self.defect(&x)
+        );
         (x, outcome.iterations)
+    }
+
+    /// `max|b|`.
+    fn size(&self) -> f64 {
+        self.b.iter().fold(0.0, |m: f64, b| m.max(b.abs()))
+    }
+
+    /// `max|b − A x|`.
+    fn defect(&self, x: &[f64]) -> f64 {
+        let mut y = vec![0.0; x.len()];
+        self.a.apply(x, &mut y);
+        let defects = self.b.iter().zip(&y).map(|(b, y)| (b - y).abs());
+        defects.fold(0.0, f64::max)
     }
 
     /// Why the lattice is not found.
     fn refused(&self) -> &'static str {
-        let mut solver = StoredSolver::new(options(ViscousMethod::Mgpcg));
-        match solver.convert(&self.a, Some(self.faces())) {
+        match self.solver().map(|_| ()) {
             Err(SolveError::NotStaggered { reason }) => reason,
             other => panic!("{other:?}"),
         }
@@ -161,6 +188,74 @@ fn other_units_change_nothing() {
 }
 
 #[test]
+fn units_beyond_single_precision_change_nothing() {
+    let (plain, iterations) =
+        Stored::of(&Sine::<2>::new(48), 48.0).solve(ViscousMethod::Mgpcg, 1e-8);
+    for scale in [1e-50, 1e-39, 1e39, 1e50] {
+        let mut scaled = Stored::of(&Sine::<2>::new(48), 48.0).mapped(|_, _, value| scale * value);
+        scaled.b.iter_mut().for_each(|b| *b *= scale);
+        let (x, others) = scaled.solve(ViscousMethod::Mgpcg, 1e-8);
+        let size = plain.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+        for (x, y) in x.iter().zip(&plain) {
+            assert!(
+                (x - y).abs() < 1e-6 * size,
+                "{scale}: {x} for {y} of {size}"
+            );
+        }
+        assert!(others <= 2 * iterations + 4, "{others} and {iterations}");
+    }
+}
+
+#[test]
+fn a_guess_is_taken_and_one_of_no_numbers_is_refused() {
+    let stored = Stored::of(&Sine::<2>::new(32), 32.0);
+    let (mut x, _) = stored.solve(ViscousMethod::Mgpcg, 1e-9);
+    let mut solver = stored.solver().expect("a lattice");
+    let outcome = solver.solve(&stored.b, &mut x, &tolerance(1e-6));
+    assert_eq!(outcome.expect("a solve").iterations, 0);
+    x[5] = f64::NAN;
+    assert!(solver.solve(&stored.b, &mut x, &tolerance(1e-6)).is_err());
+    assert!(x[5].is_nan());
+}
+
+#[test]
+fn the_residual_is_true_whatever_smooths() {
+    let stored = Stored::of(&Sine::<3>::new(20), 20.0).mapped(|_, _, value| 1.1 * value);
+    for &smoother in Smoother::ALL {
+        let options = ViscousOptions {
+            smoother,
+            ..ViscousOptions::default()
+        };
+        let mut solver = stored.solver_with(options).expect("a lattice");
+        // Not all of them get there; none may say that it did.
+        for relative in [1e-3, 1e-9] {
+            let mut x = vec![0.0; stored.b.len()];
+            let outcome = solver.solve(&stored.b, &mut x, &tolerance(relative));
+            let outcome = outcome.expect("a solve");
+            let error = (outcome.residual - stored.defect(&x)).abs();
+            assert!(error <= 1e-12 * stored.size(), "{smoother}: {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_symmetric_is_seen() {
+    let stored = || Stored::of(&Sine::<2>::new(16), 16.0);
+    let asymmetry = |stored: Stored| stored.solver().expect("a lattice").asymmetry();
+    assert_eq!(asymmetry(stored()), 0.0);
+    let columns = stored().a.row(40).0.to_vec();
+    let other = columns.into_iter().find(|&j| j > 40).expect("a coupling") as usize;
+    let lopsided = stored().mapped(|i, j, value| {
+        if (i, j) == (40, other) {
+            value * (1.0 + 1e-7)
+        } else {
+            value
+        }
+    });
+    assert!((1e-9..1e-6).contains(&asymmetry(lopsided)));
+}
+
+#[test]
 fn what_is_no_lattice_of_velocities_is_refused() {
     let stored = || Stored::of(&Sine::<2>::new(16), 16.0);
     let mut shaken = stored();
@@ -197,11 +292,8 @@ fn what_is_no_lattice_of_velocities_is_refused() {
 #[test]
 fn vectors_that_do_not_fit_are_errors() {
     let stored = Stored::of(&Sine::<2>::new(16), 16.0);
-    let mut solver = StoredSolver::new(options(ViscousMethod::Mgpcg));
-    solver
-        .convert(&stored.a, Some(stored.faces()))
-        .expect("faces");
+    let mut solver = stored.solver().expect("a lattice");
     let mut x = vec![0.0; 3];
-    let solved = solver.solve(&stored.a, &stored.b, &mut x, &tolerance(1e-6));
+    let solved = solver.solve(&stored.b, &mut x, &tolerance(1e-6));
     assert!(matches!(solved, Err(SolveError::Shape { found: 3, .. })));
 }

@@ -1,10 +1,11 @@
 //! `plash solve PROBLEM`: one stored problem, one method, and what it took.
 
+mod viscosity;
+
 use std::fmt::Display;
 
-use plash_problem::{Format, Kind, ProblemError, Stored, write_solution};
+use plash_problem::{Format, Frame, Kind, Opened, ProblemError, Stored, write_solution};
 use plash_scene::memory::human_bytes;
-use plash_solve::staggered::{Faces, StoredSolver, ViscousMethod};
 use plash_solve::{
     Method, MethodOptions, Policy, Solution, SolveError, Solver, Tolerance, UnknownName,
 };
@@ -35,6 +36,62 @@ struct Solved {
     /// Whether another was tried before.
     fell_back: bool,
     solution: Solution,
+    seconds: Seconds,
+}
+
+/// What was solved, for reports.
+struct Facts {
+    kind: Kind,
+    unknowns: usize,
+    nonzeros: usize,
+    walls: usize,
+    /// Of the solution, as problem files count it.
+    relative_residual: f64,
+}
+
+impl Facts {
+    fn new(frame: &Frame, nonzeros: usize, solution: &Solution) -> Facts {
+        Facts {
+            kind: frame.kind(),
+            unknowns: frame.unknowns(),
+            nonzeros,
+            walls: frame.walls().count(),
+            relative_residual: frame.relative_residual(solution.residual),
+        }
+    }
+}
+
+/// What a run gives: how it went, of what, and the solution.
+type Run = (Solved, Facts, Vec<f64>);
+
+/// A problem that was read as far as its format allows without its matrix.
+enum Problem {
+    Opened(Box<Opened>),
+    Stored(Box<Stored>),
+}
+
+impl Problem {
+    fn open(args: &Solve) -> Result<Problem, ProblemError> {
+        Ok(match Format::of(&args.problem)? {
+            Format::Npz => Problem::Opened(Box::new(Opened::open(&args.problem)?)),
+            Format::MatrixMarket => Problem::Stored(Box::new(Stored::read(&args.problem)?)),
+        })
+    }
+
+    fn kind(&self) -> Kind {
+        match self {
+            Problem::Opened(opened) => opened.frame().kind(),
+            Problem::Stored(stored) => stored.kind(),
+        }
+    }
+
+    /// The problem with its matrix.
+    fn whole(self) -> Result<Stored, ProblemError> {
+        match self {
+            Problem::Opened(opened) => opened.read(),
+            Problem::Stored(stored) => Ok(*stored),
+        }
+    }
 }
 
 /// Solves the problem and prints how it went.
@@ -43,21 +100,12 @@ pub fn solve(args: &Solve, console: Console) -> Outcome {
         Format::of(output).map_err(refused)?; // before the work, not after
     }
     let pool = pool(args.threads.count)?;
-    let (stored, read) = timed(|| Stored::read(&args.problem));
-    let stored = stored.map_err(refused)?;
-    let mut x = vec![0.0; stored.unknowns()];
-    let (solved, [convert, setup, solve]) = pool.install(|| run(args, &stored, &mut x, console))?;
-    let seconds = Seconds {
-        read,
-        convert,
-        setup,
-        solve,
-    };
+    let (solved, facts, x) = pool.install(|| run(args, console))?;
     if let Some(output) = &args.output {
         write_solution(output, &x).map_err(refused)?;
     }
-    let document = document(&solved, &stored, pool.current_num_threads(), seconds);
-    console.say(table(&solved, stored.kind(), &document, seconds));
+    let document = document(&solved, &facts, pool.current_num_threads());
+    console.say(table(&solved, facts.kind, &document));
     if !solved.solution.converged() {
         let mut failure = Failure::failed(format!(
             "{} did not reach the tolerance: {} after {}",
@@ -73,27 +121,36 @@ pub fn solve(args: &Solve, console: Console) -> Outcome {
     Ok(())
 }
 
-/// Converts, sets up and solves; returns the seconds each took.
-fn run(
-    args: &Solve,
-    stored: &Stored,
-    x: &mut [f64],
-    console: Console,
-) -> Outcome<(Solved, [f64; 3])> {
+/// Reads, converts, sets up and solves.
+fn run(args: &Solve, console: Console) -> Outcome<Run> {
+    let (problem, open) = timed(|| Problem::open(args));
+    let problem = problem.map_err(refused)?;
     let tolerance = Tolerance {
         relative: args.tol,
         absolute: 0.0,
         max_iterations: args.max_iterations,
     };
-    let (solved, seconds) = match stored.kind() {
-        Kind::Pressure => pressure(pressure_method(args)?, args, stored, x, &tolerance),
-        Kind::Viscosity => match viscous_method(args)? {
-            Some(choice) => viscosity(choice, stored, x, &tolerance),
-            None => viscosity_auto(stored, x, &tolerance, console),
-        },
+    match problem.kind() {
+        Kind::Pressure => {
+            let method = pressure_method(args)?;
+            let (stored, read) = timed(|| problem.whole());
+            let stored = stored.map_err(refused)?;
+            let mut x = vec![0.0; stored.unknowns()];
+            let mut solved = pressure(method, args, &stored, &mut x, &tolerance)
+                .map_err(|error| unsolvable(args, &error))?;
+            solved.seconds.read = open + read;
+            let nonzeros = stored.matrix().nonzeros();
+            let facts = Facts::new(stored.frame(), nonzeros, &solved.solution);
+            Ok((solved, facts, x))
+        }
+        Kind::Viscosity => {
+            let choice = viscous_method(args)?;
+            let (mut solved, facts, x) =
+                viscosity::solve(args, problem, choice, &tolerance, console)?;
+            solved.seconds.read += open;
+            Ok((solved, facts, x))
+        }
     }
-    .map_err(|error| unsolvable(args, &error))?;
-    Ok((solved, seconds))
 }
 
 /// The method that was named, or the default.
@@ -133,7 +190,7 @@ fn pressure(
     stored: &Stored,
     x: &mut [f64],
     tolerance: &Tolerance,
-) -> Result<(Solved, [f64; 3]), SolveError> {
+) -> Result<Solved, SolveError> {
     let (converted, convert) = timed(|| stored.convert());
     let problem = stored.problem(&converted);
     let options = MethodOptions {
@@ -148,100 +205,52 @@ fn pressure(
     let mut policy = Policy::default();
     let (solved, solve) = timed(|| solver.solve(&problem, &mut policy, x, tolerance));
     let solved = solved?;
-    let solved = Solved {
+    Ok(Solved {
         method: solved.method,
         smoother: None,
         fell_back: solved.fell_back,
         solution: solved.solution,
-    };
-    Ok((solved, [convert + bring, setup, solve]))
-}
-
-fn viscosity(
-    choice: Choice,
-    stored: &Stored,
-    x: &mut [f64],
-    tolerance: &Tolerance,
-) -> Result<(Solved, [f64; 3]), SolveError> {
-    let faces = stored.coords().map(|(dimensions, coords)| Faces {
-        dimensions,
-        coords,
-        components: stored.components(),
-    });
-    let mut solver = StoredSolver::new(choice.options);
-    let a = stored.matrix();
-    let (converted, convert) = timed(|| solver.convert(a, faces));
-    converted?;
-    let ((), setup) = timed(|| solver.prepare(a));
-    let (solved, solve) = timed(|| solver.solve(a, stored.rhs(), x, tolerance));
-    let outcome = solved?;
-    let solved = Solved {
-        method: choice.options.method.as_str(),
-        smoother: choice.smoother(),
-        fell_back: false,
-        solution: Solution {
-            status: outcome.status,
-            iterations: outcome.iterations,
-            outer_iterations: 1,
-            residual: outcome.residual,
-            initial_residual: outcome.initial_residual,
-            separated: 0,
+        seconds: Seconds {
+            read: 0.0,
+            convert: convert + bring,
+            setup,
+            solve,
         },
-    };
-    Ok((solved, [convert, setup, solve]))
-}
-
-/// Multigrid if there is a lattice for it, and otherwise a method that needs none.
-fn viscosity_auto(
-    stored: &Stored,
-    x: &mut [f64],
-    tolerance: &Tolerance,
-    console: Console,
-) -> Result<(Solved, [f64; 3]), SolveError> {
-    let first = Choice::default();
-    let (tried, lost) = timed(|| viscosity(first, stored, x, tolerance));
-    let Err(SolveError::NotStaggered { reason }) = tried else {
-        return tried;
-    };
-    let second = Choice::assembled(ViscousMethod::PcgIc);
-    console.note(format!(
-        "note: there is no lattice for {}: {reason}; solving by {}",
-        first.options.method, second.options.method
-    ));
-    let (mut solved, [convert, setup, solve]) = viscosity(second, stored, x, tolerance)?;
-    solved.fell_back = true;
-    Ok((solved, [lost + convert, setup, solve]))
+    })
 }
 
 /// The document of `--json`.
-fn document(solved: &Solved, stored: &Stored, threads: usize, seconds: Seconds) -> Value {
-    let solution = &solved.solution;
+fn document(solved: &Solved, facts: &Facts, threads: usize) -> Value {
+    let Solved {
+        solution, seconds, ..
+    } = solved;
     let mut document = json!({
         "method": solved.method,
         "fell_back": solved.fell_back,
         "status": solution.status.as_str(),
         "iterations": solution.iterations,
         "outer_iterations": solution.outer_iterations,
-        "residual": stored.relative_residual(solution.residual),
+        "residual": facts.relative_residual,
         "read_seconds": seconds.read,
         "convert_seconds": seconds.convert,
         "setup_seconds": seconds.setup,
         "solve_seconds": seconds.solve,
         "threads": threads,
-        "unknowns": stored.unknowns(),
-        "nonzeros": stored.matrix().nonzeros(),
-        "wall_unknowns": stored.walls().count(),
+        "unknowns": facts.unknowns,
+        "nonzeros": facts.nonzeros,
+        "wall_unknowns": facts.walls,
         "separated": solution.separated,
         "peak_memory_bytes": peak_memory_bytes(),
     });
-    if stored.kind() == Kind::Viscosity {
+    if facts.kind == Kind::Viscosity {
         document["smoother"] = json!(solved.smoother);
     }
     document
 }
 
 /// The same for people.
-fn table(solved: &Solved, kind: Kind, document: &Value, seconds: Seconds) -> String {
+fn table(solved: &Solved, kind: Kind, document: &Value) -> String {
+    let seconds = solved.seconds;
     let number = |key: &str| count(document[key].as_u64().unwrap_or(0));
     let memory = document["peak_memory_bytes"].as_u64();
     let memory = memory.map_or("unknown".to_owned(), human_bytes);
