@@ -24,6 +24,7 @@ mod field;
 mod ground;
 mod kernel;
 mod level;
+mod lump;
 mod method;
 mod mgpcg;
 mod peel;

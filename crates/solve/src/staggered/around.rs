@@ -1,6 +1,6 @@
 //! What fills the cells around a low corner of a cell, and means over it.
 
-use super::ground::{Ground, Octants};
+use super::ground::{Contents, Octants};
 use super::shape::others;
 
 /// The cells that share a corner or an edge of a cell's low corner: by the bits of the axes along
@@ -10,7 +10,7 @@ pub struct Around<const D: usize>([Octants; 8]);
 /// Some octants, added up.
 #[derive(Clone, Copy, Default)]
 struct Sum {
-    /// How many of them count: solid ones do not.
+    /// How many there are.
     count: f32,
     /// Shares filled.
     fill: f32,
@@ -21,7 +21,7 @@ struct Sum {
 impl<const D: usize> Around<D> {
     /// Looks around the low corner of a cell.
     #[inline]
-    pub fn new(ground: &impl Ground<D>, at: [i32; D]) -> Self {
+    pub fn new(ground: &impl Contents<D>, at: [i32; D]) -> Self {
         let mut around = [Octants::default(); 8];
         // Nothing is shared with the cell across the corner of three axes.
         for (sides, octants) in around.iter_mut().enumerate().take(4 + 3 * (D - 2)) {
@@ -40,10 +40,10 @@ impl<const D: usize> Around<D> {
             .all(|cell| cell.share.iter().all(|&s| s <= 0.0))
     }
 
-    /// Mean fill and stiffness of the cell itself.
+    /// Mean stiffness of the cell itself, with nothing counting as none.
     #[inline]
-    pub fn cell(&self) -> (f32, f32) {
-        mean(&[self.sum::<8>(0, [0, 1, 2])])
+    pub fn cell(&self) -> f32 {
+        mean(&[self.sum::<8>(0, [0, 1, 2])]).1
     }
 
     /// Mean fill of the box of a cell's size around a low face.
@@ -54,14 +54,14 @@ impl<const D: usize> Around<D> {
         mean(&[own, low]).0
     }
 
-    /// Mean fill and stiffness of that around a low edge.
+    /// Mean stiffness of that around a low edge.
     #[inline]
-    pub fn edge(&self, a: usize, b: usize) -> (f32, f32) {
+    pub fn edge(&self, a: usize, b: usize) -> f32 {
         let c = 3 - a - b;
         let sides = [0, 1 << a | 1 << b, 1 << a, 1 << b];
         // Cells across the edge first, as the kernels do it.
         let [p, s, q, r] = sides.map(|sides| self.sum::<2>(sides, [c, 0, 0]));
-        mean(&[p.and(s), q.and(r)])
+        mean(&[p.and(s), q.and(r)]).1
     }
 
     /// The sum over the octants of one of the cells that are next to the corner along all axes but
@@ -72,9 +72,8 @@ impl<const D: usize> Around<D> {
         let mut sum = Sum::default();
         for k in 0..N >> (3 - D) {
             let octant = (0..3).fold(sides, |o, n| o | (k >> n & 1) << along[n]);
-            let share = cell.share[octant];
-            sum.count += f32::from(u8::from(share >= 0.0));
-            sum.fill += share.max(0.0);
+            sum.fill += cell.share[octant];
+            sum.count += 1.0;
         }
         sum.stiff = sum.fill * cell.stiffness;
         sum
@@ -98,6 +97,5 @@ fn mean(sums: &[Sum]) -> (f32, f32) {
     let sum = sums
         .iter()
         .fold(Sum::default(), |sum, other| sum.and(*other));
-    let count = sum.count.max(1.0);
-    (sum.fill / count, sum.stiff / count)
+    (sum.fill / sum.count, sum.stiff / sum.count)
 }

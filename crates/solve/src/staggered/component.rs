@@ -84,6 +84,8 @@ pub struct Component {
     pub rows: Vec<Packed>,
     /// Lanes of those blocks whose rows are those of the interior all the same.
     pub interior: Vec<u8>,
+    /// What coarser levels take of the faces of those blocks.
+    pub anchors: Vec<Anchors>,
     /// Per block of the shape, the place of its rows, [`INTERIOR`] or [`NONE`].
     pub blocks: Vec<u32>,
 }
@@ -128,6 +130,7 @@ impl Component {
             segments: joined(planes, |plane| &plane.segments),
             rows: joined(planes, |plane| &plane.rows),
             interior: joined(planes, |plane| &plane.interior),
+            anchors: joined(planes, |plane| &plane.anchors),
             blocks,
         }
     }
@@ -184,6 +187,7 @@ struct Plane {
     places: Vec<u32>,
     rows: Vec<Packed>,
     interior: Vec<u8>,
+    anchors: Vec<Anchors>,
     unknowns: usize,
 }
 
@@ -243,11 +247,15 @@ impl Plane {
     fn place(&mut self, eight: &Eight, others: [u32; 2]) -> u32 {
         let same = others.into_iter().find(|&place| {
             let rows = self.rows.get(place as usize);
-            rows == Some(&eight.packed) && self.interior[place as usize] == eight.interior
+            let place = place as usize;
+            rows == Some(&eight.packed)
+                && self.interior[place] == eight.interior
+                && self.anchors[place] == eight.anchors
         });
         same.unwrap_or_else(|| {
             self.rows.push(eight.packed);
             self.interior.push(eight.interior);
+            self.anchors.push(eight.anchors);
             self.rows.len() as u32 - 1
         })
     }
@@ -288,6 +296,16 @@ pub struct Eight {
     count: usize,
     /// Those whose rows are of the interior.
     interior: u8,
+    anchors: Anchors,
+}
+
+/// What keeps eight faces where they are even if all others move with them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Anchors {
+    /// Mass.
+    pub mass: [f32; BLOCK],
+    /// What ties them to walls.
+    pub spring: [f32; BLOCK],
 }
 
 impl Eight {
@@ -296,67 +314,72 @@ impl Eight {
         *self = Eight::default();
     }
 
-    /// Adds the rows of those of the eight faces from `at` whose bits are set, near the border. None
-    /// weighs less than `least` if a sample holds it.
+    /// Adds the rows of those of the eight faces from `at` whose bits are set, near the border.
     pub fn add<const D: usize>(
         &mut self,
         samples: &Samples<D>,
         axis: usize,
         at: [i32; D],
         faces: u64,
-        least: f32,
     ) {
         let own = samples.run(at);
         let mut free = 0;
-        let packed = &mut self.packed;
+        let Eight {
+            packed, anchors, ..
+        } = self;
         own.each(faces, |lane, place| {
             free |= u64::from(place.held >> axis & 1 == 0) << lane;
-            packed.mass[lane] = place.fill[axis];
+            anchors.mass[lane] = place.mass[axis];
+            anchors.spring[lane] = place.spring[axis];
         });
         let mut bounds = Bounds::default();
         let low = samples.run(moved(at, axis, -1));
         for (side, run) in [&low, &own].into_iter().enumerate() {
             let weights = &mut packed.cell[side];
             run.each(free, |lane, place| {
-                bounds.set(side, lane, place.cell[axis], weights);
+                // The other face of the cell on the low side is its low one.
+                bounds.set(side, lane, place.cell[axis], side, weights);
             });
         }
         for (k, &b) in others::<D>(axis)[..D - 1].iter().enumerate() {
             let high = samples.run(moved(at, b, 1));
+            // The next face of the same axis, by its bit in the sample.
+            let first = if axis < b { 0 } else { 2 };
             for (side, run) in [&own, &high].into_iter().enumerate() {
                 let weights = &mut packed.edge[k][side];
                 run.each(free, |lane, place| {
                     let edge = place.edge[pair_of(axis, b)];
-                    bounds.set(2 + 2 * k + side, lane, edge, weights);
+                    bounds.set(2 + 2 * k + side, lane, edge, first + side, weights);
                 });
             }
         }
-        self.complete(free, &bounds, least);
+        self.complete(free, &bounds);
     }
 
-    /// Masses and bounds, given those of the samples.
-    fn complete(&mut self, free: u64, bounds: &Bounds, least: f32) {
+    /// Masses and bounds, given those of the samples. On coarse levels, which have no walls, what ties
+    /// faces to them is part of their mass.
+    fn complete(&mut self, free: u64, bounds: &Bounds) {
         let Packed { mass, inverse, .. } = &mut self.packed;
+        let anchors = &mut self.anchors;
         for lane in 0..BLOCK {
-            let held = bounds.total(lane);
-            let is_free = free >> lane & 1 == 1;
-            // Coarse faces that samples hold have mass even where there is nothing: otherwise those
-            // of a single sample slide at no energy, and what is restricted to them sends them
-            // anywhere.
-            let filled = mass[lane];
-            mass[lane] = match is_free && (filled > 0.0 || held > 0.0) {
-                true => filled.max(least),
-                false => 0.0,
-            };
-            let bound = held + mass[lane];
+            if free >> lane & 1 == 0 {
+                (anchors.mass[lane], anchors.spring[lane]) = (0.0, 0.0);
+                continue;
+            }
+            mass[lane] = anchors.mass[lane] + anchors.spring[lane];
+            anchors.spring[lane] += bounds.springs[lane];
+            let bound = bounds.total(lane) + mass[lane];
             inverse[lane] = if bound > 0.0 { 1.0 / bound } else { 0.0 };
             self.count += usize::from(bound > 0.0);
         }
     }
 
-    /// Sets the row of a lane that had none, and whether it is one of the interior.
-    pub fn set(&mut self, lane: usize, row: &Row, interior: bool) {
+    /// Sets the row of a lane that had none, its [anchors](Anchors), mass first, and whether it is
+    /// one of the interior.
+    pub fn set(&mut self, lane: usize, row: &Row, [mass, spring]: [f32; 2], interior: bool) {
         self.packed.set(lane, row);
+        self.anchors.mass[lane] = mass;
+        self.anchors.spring[lane] = spring;
         self.count += 1;
         self.interior |= u8::from(interior) << lane;
     }
@@ -373,19 +396,35 @@ impl Eight {
 
 /// What each sample adds to the [bounds](Row::bound) of eight rows: cells, then edges.
 #[derive(Default)]
-struct Bounds([[f32; BLOCK]; 6]);
+struct Bounds {
+    parts: [[f32; BLOCK]; 6],
+    /// Weights of samples whose other face of the same axis is held: what moves with its neighbours
+    /// strains no others.
+    springs: [f32; BLOCK],
+}
 
 impl Bounds {
-    /// Enters a sample of a lane, and its weight among the `weights`.
+    /// Enters a sample of a lane, and its weight among the `weights`, given which bit of what it
+    /// holds is that of the next face of the same axis.
     #[inline(always)]
-    fn set(&mut self, sample: usize, lane: usize, of: Weight, weights: &mut [f32; BLOCK]) {
+    fn set(
+        &mut self,
+        sample: usize,
+        lane: usize,
+        of: Weight,
+        next: usize,
+        weights: &mut [f32; BLOCK],
+    ) {
         weights[lane] = of.weight;
-        self.0[sample][lane] = of.bound();
+        self.parts[sample][lane] = of.bound();
+        if of.held >> next & 1 == 1 {
+            self.springs[lane] += of.weight;
+        }
     }
 
     /// The sum for a lane, always in this order: blocks along a wall are to be the same.
     #[inline(always)]
     fn total(&self, lane: usize) -> f32 {
-        self.0.iter().fold(0.0, |sum, part| sum + part[lane])
+        self.parts.iter().fold(0.0, |sum, part| sum + part[lane])
     }
 }

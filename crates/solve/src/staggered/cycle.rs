@@ -363,7 +363,8 @@ fn coarsen<const D: usize>(levels: &mut Vec<Level<D>>, ground: impl Fine<D>, smo
         let Some(shape) = Shape::new(coarse.cells()) else {
             break;
         };
-        let level = Level::new(shape, &coarse, stiffness, coarse.graded(&shape));
+        let below = &levels[levels.len() - 1];
+        let level = Level::above(below, shape, &coarse, coarse.graded(&shape));
         if level.unknowns == 0 {
             break;
         }

@@ -16,8 +16,7 @@ const FAR: f64 = 1e3;
 /// What fills a cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Octants {
-    /// The share of each octant that is filled, x fastest; negative if it is solid and does not
-    /// count.
+    /// The share of each octant that is filled, x fastest.
     pub share: [f32; 8],
     /// The stiffness of what there is.
     pub stiffness: f32,
@@ -34,10 +33,16 @@ pub struct Kind {
     pub is_plain: bool,
 }
 
-/// What the rows of a level's operator are computed from. Cells may lie one beyond the lattice.
-pub trait Ground<const D: usize>: Sync {
+/// What there is on a level. Cells may lie one beyond the lattice.
+pub trait Contents<const D: usize>: Sync {
     /// What fills a cell; those beyond walls are mirrored.
     fn octants(&self, cell: [i32; D]) -> Octants;
+    /// What kind of cell one of the lattice is.
+    fn kind(&self, cell: [i32; D]) -> Kind;
+}
+
+/// What the rows of the finest level are computed from.
+pub trait Ground<const D: usize>: Contents<D> {
     /// Whether a wall or an obstacle may hold a face of a place's samples.
     fn has_walls_near(&self, at: [i32; D]) -> bool;
     /// Whether a face is held by a wall or an obstacle.
@@ -46,22 +51,16 @@ pub trait Ground<const D: usize>: Sync {
     fn gap(&self, axis: usize, free: [i32; D], held: [i32; D]) -> f64;
     /// Whether the wall beside the cell has let go.
     fn lets_go(&self, cell: [i32; D]) -> bool;
-    /// What kind of cell one of the lattice is.
-    fn kind(&self, cell: [i32; D]) -> Kind;
     /// Whether a face or an edge at this coordinate along an axis lies on an open side, with
     /// nothing beyond.
     fn is_on_open_side(&self, axis: usize, at: i32) -> bool;
-    /// The least weight of a sample that is not empty, as a share of the full one.
-    fn least(&self) -> f32;
 }
 
 /// What coarser levels are made from.
 pub trait Fine<const D: usize>: Sync {
     /// Cells along each axis.
     fn cells(&self) -> [usize; D];
-    /// Whether a side of the lattice is open.
-    fn is_open(&self, axis: usize, side: usize) -> bool;
-    /// The share of a cell that is filled, or a negative number if it is solid.
+    /// The share of a cell that is filled and not solid.
     fn share(&self, cell: [i32; D]) -> f32;
     /// The stiffness in a cell, relative to the level's.
     fn relative_stiffness(&self, cell: [i32; D]) -> f32;
@@ -104,9 +103,10 @@ impl<const D: usize> Extent<D> {
         if (0..D).any(|a| low[a] > high[a] || total[a] == 0) {
             return None;
         }
-        // Faces may be free one cell beyond what is filled.
-        let offset: [i32; D] = std::array::from_fn(|a| (low[a] - 1).max(0));
-        let end: [i32; D] = std::array::from_fn(|a| (high[a] + 2).min(total[a] as i32));
+        // Faces may be free one cell beyond what is filled, and take from coarse ones a coarse cell
+        // beyond it.
+        let offset: [i32; D] = std::array::from_fn(|a| (low[a] - 2).max(0));
+        let end: [i32; D] = std::array::from_fn(|a| (high[a] + 3).min(total[a] as i32));
         Some(Extent {
             offset,
             cells: std::array::from_fn(|a| (end[a] - offset[a]) as usize),
@@ -332,7 +332,7 @@ pub fn mirrored<const D: usize>(
     Some((cell, flips))
 }
 
-impl<B: Body<D>, const D: usize> Ground<D> for Sampled<'_, B, D> {
+impl<B: Body<D>, const D: usize> Contents<D> for Sampled<'_, B, D> {
     #[inline]
     fn octants(&self, asked: [i32; D]) -> Octants {
         let Some((cell, flips)) = mirrored(asked, self.cells, &self.open) else {
@@ -356,6 +356,18 @@ impl<B: Body<D>, const D: usize> Ground<D> for Sampled<'_, B, D> {
         Octants { share, stiffness }
     }
 
+    #[inline]
+    fn kind(&self, cell: [i32; D]) -> Kind {
+        let code = self.code(cell);
+        Kind {
+            is_there: code & !NEAR != EMPTY,
+            is_full: code & !NEAR == FULL,
+            is_plain: code == FULL,
+        }
+    }
+}
+
+impl<B: Body<D>, const D: usize> Ground<D> for Sampled<'_, B, D> {
     fn has_walls_near(&self, at: [i32; D]) -> bool {
         let at_side = (0..D).any(|a| {
             (at[a] <= 0 && !self.open[a][0])
@@ -383,22 +395,8 @@ impl<B: Body<D>, const D: usize> Ground<D> for Sampled<'_, B, D> {
         self.contains(cell) && self.body.lets_go(self.global(cell))
     }
 
-    #[inline]
-    fn kind(&self, cell: [i32; D]) -> Kind {
-        let code = self.code(cell);
-        Kind {
-            is_there: code & !NEAR != EMPTY,
-            is_full: code & !NEAR == FULL,
-            is_plain: code == FULL,
-        }
-    }
-
     fn is_on_open_side(&self, axis: usize, at: i32) -> bool {
         (at <= 0 && self.open[axis][0]) || (at >= self.cells[axis] as i32 && self.open[axis][1])
-    }
-
-    fn least(&self) -> f32 {
-        0.0
     }
 }
 
@@ -407,13 +405,9 @@ impl<B: Body<D>, const D: usize> Fine<D> for Sampled<'_, B, D> {
         self.cells
     }
 
-    fn is_open(&self, axis: usize, side: usize) -> bool {
-        self.open[axis][side]
-    }
-
     fn share(&self, cell: [i32; D]) -> f32 {
         if self.is_solid(cell) {
-            return -1.0;
+            return 0.0;
         }
         match self.code(cell) & !NEAR {
             EMPTY => 0.0,

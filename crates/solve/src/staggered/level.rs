@@ -2,11 +2,14 @@
 
 use rayon::prelude::*;
 
+use super::coarsened::Coarsened;
 use super::component::{Component, Eight, Found, INTERIOR, NONE};
 use super::csr::couplings;
-use super::ground::{Fine, Ground};
+use super::ground::Ground;
+use super::lump::Masses;
 use super::peel::peel;
 use super::row::Row;
+use super::samples::{Place, Samples};
 use super::shape::{Shape, moved, others};
 use super::sieve::{Sieve, Sifted};
 use crate::lattice::BLOCK;
@@ -27,20 +30,48 @@ pub struct Level<const D: usize> {
 }
 
 impl<const D: usize> Level<D> {
-    /// Builds the rows of all faces.
+    /// The finest level: the rows of all faces.
     pub fn new(
         shape: Shape<D>,
-        ground: &(impl Ground<D> + Fine<D>),
+        open: [[bool; 2]; D],
+        ground: &impl Ground<D>,
         stiffness: f32,
         graded: Option<Vec<f32>>,
     ) -> Self {
-        let sieve = Sieve::new(shape.cells, ground);
+        let sieve = Sieve::new(shape.cells, open, ground);
         let uniform = graded.is_none().then_some(stiffness);
-        let mut samples = sieve.samples(shape.cells, ground, uniform);
-        // Coarse faces have mass wherever a sample holds them.
-        if ground.least() == 0.0 {
-            peel(&mut samples);
-        }
+        let mut samples = sieve.samples(shape.cells, |at, is_full| {
+            Place::new(ground, at, is_full, uniform)
+        });
+        peel(&mut samples);
+        Level::sieved(shape, stiffness, graded, &sieve, &samples)
+    }
+
+    /// The level above another, made of `ground`.
+    pub fn above(
+        fine: &Level<D>,
+        shape: Shape<D>,
+        ground: &Coarsened<D>,
+        graded: Option<Vec<f32>>,
+    ) -> Self {
+        let stiffness = ground.stiffness;
+        let sieve = Sieve::new(shape.cells, [[true; 2]; D], ground);
+        let uniform = graded.is_none().then_some(stiffness);
+        let masses = Masses::new(&shape, &sieve, ground, fine);
+        let samples = sieve.samples(shape.cells, |at, is_full| {
+            masses.place(ground, at, is_full, uniform)
+        });
+        Level::sieved(shape, stiffness, graded, &sieve, &samples)
+    }
+
+    /// Rows from samples.
+    fn sieved(
+        shape: Shape<D>,
+        stiffness: f32,
+        graded: Option<Vec<f32>>,
+        sieve: &Sieve<D>,
+        samples: &Samples<D>,
+    ) -> Self {
         let inside = Inside::new(&shape, stiffness, graded.as_deref());
         let parts = std::array::from_fn(|axis| {
             Component::new(&shape, |at, eight| {
@@ -52,7 +83,7 @@ impl<const D: usize> Level<D> {
                     return Found::Nothing;
                 }
                 eight.clear();
-                eight.add(&samples, axis, at, faces & !interior, ground.least());
+                eight.add(samples, axis, at, faces & !interior);
                 add_interior(eight, &inside, axis, at, interior);
                 eight.found()
             })
@@ -60,13 +91,13 @@ impl<const D: usize> Level<D> {
         Level::join(shape, stiffness, graded, parts)
     }
 
-    /// A level whose rows are known: those that the stiffness explains are computed, the others
-    /// are kept.
+    /// A level whose rows are known, with their mass and what ties them to walls: those that the stiffness explains
+    /// are computed, the others are kept.
     pub fn from_rows(
         shape: Shape<D>,
         stiffness: f32,
         graded: Option<Vec<f32>>,
-        row: impl Fn(usize, usize) -> Row + Sync,
+        row: impl Fn(usize, usize) -> (Row, [f32; 2]) + Sync,
     ) -> Self {
         let inside = Inside::new(&shape, stiffness, graded.as_deref());
         let parts = std::array::from_fn(|axis| {
@@ -74,9 +105,10 @@ impl<const D: usize> Level<D> {
                 let first = shape.index(at);
                 eight.clear();
                 for lane in 0..BLOCK {
-                    let row = row(axis, first + lane);
+                    let (row, anchors) = row(axis, first + lane);
                     if row.is_free() {
-                        eight.set(lane, &row, row == inside.row(axis, first + lane));
+                        let is_interior = row == inside.row(axis, first + lane);
+                        eight.set(lane, &row, anchors, is_interior);
                     }
                 }
                 eight.found()
@@ -123,6 +155,15 @@ impl<const D: usize> Level<D> {
 
     fn inside(&self) -> Inside<'_, D> {
         Inside::new(&self.shape, self.stiffness, self.graded.as_deref())
+    }
+
+    /// The largest bound of a row in the interior, or more.
+    pub fn largest_interior_bound(&self) -> f64 {
+        let stiffness = match &self.graded {
+            None => self.stiffness,
+            Some(values) => values.par_iter().copied().reduce(|| 0.0, f32::max),
+        };
+        f64::from(interior_row(&self.shape, 0, self.shape.origin, |_| stiffness).bound)
     }
 
     /// Whether the face at a memory index is an unknown.
@@ -257,6 +298,6 @@ fn add_interior<const D: usize>(
     for lane in (0..BLOCK).filter(|lane| lanes >> lane & 1 == 1) {
         let face = moved(at, 0, lane as i32);
         let row = inside.row(axis, inside.shape.index(face));
-        eight.set(lane, &row, true);
+        eight.set(lane, &row, [1.0, 0.0], true);
     }
 }

@@ -4,17 +4,28 @@ use super::cycle::{Hierarchy, each_plane};
 use super::field::{self, Vector};
 use super::kernel::{self, Outer, Three};
 use super::level::Level;
-use super::rhs::Values;
+use super::rhs::{Values, fill};
 use crate::lattice::wave::Shared;
 use crate::outcome::{Outcome, SolveError, Status, Tolerance};
 use crate::vector;
 
-/// The recurrence of the residual, kept in single precision, says nothing more about the true one
-/// this far below where it began: time to compute it afresh.
-const FLOOR: f64 = 1e-6;
+/// The residual is kept in single precision and by a recurrence, which the true one soon leaves where
+/// liquid is stiff. It is computed afresh when it has fallen this far, or after so many iterations;
+/// directions stay as they are, so that nothing is lost (van der Vorst and Ye 2000). Starting again
+/// instead takes twice as many iterations on a stiff body in the air.
+const FALL: f64 = 1e-2;
+const STRETCH: usize = 8;
 
 /// Iterations in which the residual must halve at least once.
-const PATIENCE: usize = 60;
+const PATIENCE: usize = 100;
+
+/// So often in a row the recurrence may fall and the true residual not, each time from new directions:
+/// then rounding is all there is.
+const DENIALS: usize = 3;
+
+/// A residual of less than this many roundings of its largest part is none: double precision gets no
+/// nearer, and more iterations would only do harm.
+const ROUNDINGS: f64 = 0.2;
 
 /// Vectors and sums of the iteration.
 #[derive(Clone, Debug)]
@@ -23,7 +34,73 @@ pub struct Mgpcg<const D: usize> {
     /// Whether `p` is of another system.
     is_new: bool,
     sums: Vec<f64>,
+    /// What the residual is multiplied by.
     scale: f64,
+    /// What that was multiplied by since the last direction.
+    turn: f64,
+    /// `r·z` of the last iteration, if its direction counts.
+    rho: Option<f64>,
+}
+
+/// How far an iteration has got.
+struct Way {
+    iterations: usize,
+    /// The max norm of the residual.
+    residual: f64,
+    /// Whether that was just computed afresh.
+    is_true: bool,
+    /// What it was when it was.
+    fresh: f64,
+    /// Iterations since.
+    since: usize,
+    /// The last residual that was half the one before it, and when it was.
+    milestone: (f64, usize),
+    /// How often in a row the recurrence fell and the true residual did not.
+    denied: usize,
+}
+
+impl Way {
+    fn new(residual: f64) -> Self {
+        Way {
+            iterations: 0,
+            residual,
+            is_true: true,
+            fresh: residual,
+            since: 0,
+            milestone: (residual, 0),
+            denied: 0,
+        }
+    }
+
+    /// Whether the residual is to be computed afresh.
+    fn is_due(&self, target: f64) -> bool {
+        let has_fallen = self.residual <= target.max(FALL * self.fresh);
+        !self.is_true && (has_fallen || self.since >= STRETCH)
+    }
+
+    fn is_stuck(&self) -> bool {
+        self.iterations > self.milestone.1 + PATIENCE || self.denied >= DENIALS
+    }
+
+    fn advance(&mut self, residual: f64) {
+        self.iterations += 1;
+        self.since += 1;
+        self.is_true = false;
+        self.residual = residual;
+    }
+
+    fn refresh(&mut self, residual: f64) {
+        if residual < 0.5 * self.fresh {
+            self.denied = 0;
+        } else if residual > 2.0 * self.residual {
+            self.denied += 1;
+        }
+        (self.residual, self.fresh) = (residual, residual);
+        (self.is_true, self.since) = (true, 0);
+        if residual < 0.5 * self.milestone.0 {
+            self.milestone = (residual, self.iterations);
+        }
+    }
 }
 
 impl<const D: usize> Default for Mgpcg<D> {
@@ -33,6 +110,8 @@ impl<const D: usize> Default for Mgpcg<D> {
             is_new: true,
             sums: Vec::new(),
             scale: 1.0,
+            turn: 1.0,
+            rho: None,
         }
     }
 }
@@ -57,38 +136,109 @@ impl<const D: usize> Mgpcg<D> {
     ) -> Result<Outcome, SolveError> {
         self.adopt(&hierarchy.floors[0].level, task.norm);
         let target = tol.target(task.norm);
-        let initial = finite(self.true_residual(hierarchy, task), 0)?;
-        let (mut residual, mut last, mut iterations) = (initial, f64::INFINITY, 0);
+        let (initial, start) = self.start(hierarchy, task)?;
+        let mut way = Way::new(start);
         let status = loop {
-            if residual <= target {
+            if way.is_due(target) {
+                self.refresh(hierarchy, task, &mut way)?;
+            }
+            if way.residual <= target {
                 break Status::Converged;
             }
-            if iterations >= tol.max_iterations {
+            if way.iterations >= tol.max_iterations {
                 break Status::IterationLimit;
             }
-            if residual > 0.5 * last {
+            if way.is_stuck() || self.is_rounding(hierarchy, task, &way) {
                 break Status::Stagnated;
             }
-            last = residual;
-            self.rescale(hierarchy, task, residual);
-            let inner = (0.9 * target).max(FLOOR * residual);
-            let limit = tol.max_iterations - iterations;
-            iterations += match self.conjugate(hierarchy, task, inner, limit) {
-                Ok(spent) => spent,
-                // It went well before, so these are rounding errors too.
-                Err(error) if iterations > 0 && is_indefinite(&error) => {
-                    break Status::Stagnated;
+            match self.step(hierarchy, task, &way)? {
+                Some(residual) => way.advance(residual),
+                // What rounding has made of the directions is no use any more.
+                None if way.is_true => break Status::Stagnated,
+                None => {
+                    self.refresh(hierarchy, task, &mut way)?;
+                    self.rho = None;
                 }
-                Err(error) => return Err(error),
-            };
-            residual = finite(self.true_residual(hierarchy, task), iterations)?;
+            }
         };
+        if !way.is_true {
+            self.refresh(hierarchy, task, &mut way)?;
+        }
+        if way.residual > task.norm {
+            self.give_up(hierarchy, task, &mut way);
+        }
         Ok(Outcome {
             status,
-            iterations,
-            residual,
+            iterations: way.iterations,
+            residual: way.residual,
             initial_residual: initial,
         })
+    }
+
+    /// The residual of the guess, and that of what is begun with: nothing, if that is better. What a
+    /// wall holds back has, where it is stiff, a much larger residual than at rest.
+    fn start(
+        &mut self,
+        hierarchy: &mut Hierarchy<D>,
+        task: &mut Task<'_, D>,
+    ) -> Result<(f64, f64), SolveError> {
+        let initial = finite(self.true_residual(hierarchy, task), 0)?;
+        let is_worse = initial > task.norm;
+        if is_worse {
+            fill(&hierarchy.floors[0].level, task.x, |_, _, _, _| 0.0);
+        }
+        let mut start = if is_worse { task.norm } else { initial };
+        let scale = power_of_two_near(start);
+        if is_worse || scale != self.scale {
+            self.scale = scale;
+            start = finite(self.true_residual(hierarchy, task), 0)?;
+        }
+        self.rho = None;
+        Ok((initial, start))
+    }
+
+    /// Computes the residual afresh, scaled so that it is near one: single precision then has room on
+    /// both sides. Directions are scaled alike when they are next used.
+    fn refresh(
+        &mut self,
+        hierarchy: &mut Hierarchy<D>,
+        task: &mut Task<'_, D>,
+        way: &mut Way,
+    ) -> Result<(), SolveError> {
+        let scale = power_of_two_near(way.residual);
+        self.turn *= scale / self.scale;
+        self.scale = scale;
+        let residual = self.true_residual(hierarchy, task);
+        way.refresh(finite(residual, way.iterations)?);
+        if way.denied > 0 {
+            self.rho = None;
+        }
+        Ok(())
+    }
+
+    /// Whether the residual is but rounding.
+    fn is_rounding(&mut self, hierarchy: &Hierarchy<D>, task: &Task<'_, D>, way: &Way) -> bool {
+        // Velocities are hardly ever larger than what drives them, so that the rest is seldom asked.
+        let level = &hierarchy.floors[0].level;
+        if !way.is_true || way.residual > 1e-12 * task.norm * level.largest_interior_bound() {
+            return false;
+        }
+        let x = task.x.each_ref().map(|x| &**x);
+        self.gather(level, |axis, z| {
+            let mut largest: f64 = 0.0;
+            level.each_free(axis, z, |_, index, _| {
+                let bound = f64::from(level.row(axis, index).bound);
+                largest = largest.max(bound * x[axis][index].abs());
+            });
+            largest
+        });
+        way.residual <= ROUNDINGS * f64::EPSILON * self.largest()
+    }
+
+    /// Leaves nothing, where that is better than what was found.
+    fn give_up(&mut self, hierarchy: &mut Hierarchy<D>, task: &mut Task<'_, D>, way: &mut Way) {
+        fill(&hierarchy.floors[0].level, task.x, |_, _, _, _| 0.0);
+        way.residual = task.norm;
     }
 
     /// Forgets a system: the next one may have unknowns elsewhere, and what is not one is zero.
@@ -102,16 +252,7 @@ impl<const D: usize> Mgpcg<D> {
         }
         self.sums.clear();
         self.sums.resize(level.shape.planes() * D, 0.0);
-        self.scale = power_of_two_near(norm);
-    }
-
-    /// Brings the residual near one, so that single precision has room on both sides.
-    fn rescale(&mut self, hierarchy: &mut Hierarchy<D>, task: &mut Task<'_, D>, residual: f64) {
-        let scale = power_of_two_near(residual);
-        if scale != self.scale {
-            self.scale = scale;
-            let _ = self.true_residual(hierarchy, task);
-        }
+        (self.scale, self.turn) = (power_of_two_near(norm), 1.0);
     }
 
     /// The addresses a pass needs.
@@ -152,50 +293,39 @@ impl<const D: usize> Mgpcg<D> {
         self.sums.iter().sum()
     }
 
-    /// Iterates from the residual at hand until its norm is within `target`; how often.
-    fn conjugate(
+    /// One iteration; the max norm of the residual, or `None` if rounding does not allow any.
+    fn step(
         &mut self,
         hierarchy: &mut Hierarchy<D>,
         task: &mut Task<'_, D>,
-        target: f64,
-        limit: usize,
-    ) -> Result<usize, SolveError> {
-        let (mut rho, mut residual) = (1.0, f64::INFINITY);
-        let (mut milestone, mut since) = (f64::INFINITY, 0);
-        let mut iteration = 0;
-        while residual > target && iteration < limit && since <= PATIENCE {
-            hierarchy.cycle();
-            let product = finite(self.product(hierarchy), iteration)?;
-            // Faces with hardly any mass make products of large numbers that cancel, of which
-            // single precision leaves nothing in the end. The true residual tells how far things
-            // have got by then.
-            if product == 0.0 || product < 0.0 && iteration > 0 {
-                break;
-            }
-            if product < 0.0 {
-                return Err(SolveError::PreconditionerNotPositiveDefinite { iteration, product });
-            }
-            let beta = if iteration == 0 { 0.0 } else { product / rho };
-            rho = product;
-            let curvature = finite(self.direct(hierarchy, beta as f32), iteration)?;
-            if curvature <= 0.0 && iteration > 0 {
-                break;
-            }
-            if curvature <= 0.0 {
-                return Err(SolveError::NotPositiveDefinite {
-                    iteration,
-                    curvature,
-                });
-            }
-            residual = finite(self.advance(hierarchy, task, rho / curvature), iteration)?;
-            iteration += 1;
-            (milestone, since) = if residual < 0.5 * milestone {
-                (residual, 0)
-            } else {
-                (milestone, since + 1)
-            };
+        way: &Way,
+    ) -> Result<Option<f64>, SolveError> {
+        let iteration = way.iterations;
+        hierarchy.cycle();
+        let product = finite(self.product(hierarchy), iteration)?;
+        // Faces with hardly any mass make products of large numbers that cancel, of which single
+        // precision leaves nothing in the end.
+        if product <= 0.0 && (product == 0.0 || iteration > 0) {
+            return Ok(None);
         }
-        Ok(iteration)
+        if product < 0.0 {
+            return Err(SolveError::PreconditionerNotPositiveDefinite { iteration, product });
+        }
+        let turn = std::mem::replace(&mut self.turn, 1.0);
+        let beta = self.rho.map_or(0.0, |rho| product / (rho * turn));
+        let curvature = finite(self.direct(hierarchy, beta as f32), iteration)?;
+        if curvature <= 0.0 && iteration > 0 {
+            return Ok(None);
+        }
+        if curvature <= 0.0 {
+            return Err(SolveError::NotPositiveDefinite {
+                iteration,
+                curvature,
+            });
+        }
+        self.rho = Some(product);
+        let residual = self.advance(hierarchy, task, product / curvature);
+        finite(residual, iteration).map(Some)
     }
 
     /// `r·z`.
@@ -257,14 +387,6 @@ impl<const D: usize> Vectors<D> {
     fn get(&self) -> [*const f32; D] {
         self.0
     }
-}
-
-fn is_indefinite(error: &SolveError) -> bool {
-    matches!(
-        error,
-        SolveError::NotPositiveDefinite { .. }
-            | SolveError::PreconditionerNotPositiveDefinite { .. }
-    )
 }
 
 /// A power of two that brings a norm near one, so that scaling rounds nothing.

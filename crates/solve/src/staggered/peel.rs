@@ -92,7 +92,7 @@ impl<const D: usize> Face<D> {
 
     /// Whether it is without mass and free, given its place.
     fn is_light(self, place: &Place) -> bool {
-        place.fill[self.axis] <= 0.0 && place.held >> self.axis & 1 == 0
+        place.mass[self.axis] <= 0.0 && place.held >> self.axis & 1 == 0
     }
 }
 

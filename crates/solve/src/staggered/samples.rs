@@ -6,29 +6,34 @@ use super::around::Around;
 use super::ground::Ground;
 use super::shape::moved;
 
-/// The weight of a sample and how many of its faces are free.
+/// The weight of a sample and which of its faces are free.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Weight {
     /// The weight.
     pub weight: f32,
     /// Free faces.
     pub free: u8,
+    /// The bits of those that walls hold: the low and the high face of a cell; of an edge, the
+    /// low and the high one of its first axis, then of its second.
+    pub held: u8,
 }
 
 impl Weight {
     /// That of a cell between free faces.
-    fn of_cell(stiffness: f32) -> Self {
+    pub fn of_cell(stiffness: f32) -> Self {
         Weight {
             weight: 2.0 * stiffness,
             free: 2,
+            held: 0,
         }
     }
 
     /// That of an edge between free faces.
-    fn of_edge(stiffness: f32) -> Self {
+    pub fn of_edge(stiffness: f32) -> Self {
         Weight {
             weight: stiffness,
             free: 4,
+            held: 0,
         }
     }
 
@@ -47,8 +52,10 @@ pub struct Place {
     pub cell: [Weight; 3],
     /// By pair of axes.
     pub edge: [Weight; 3],
-    /// The share of the box around each low face that is filled.
-    pub fill: [f32; 3],
+    /// The mass of each low face: the share of the box around it that is filled.
+    pub mass: [f32; 3],
+    /// What ties low faces to walls, beyond samples.
+    pub spring: [f32; 3],
     /// The bits of low faces that walls or obstacles hold.
     pub held: u8,
     /// Whether all cells around are full, mirror images beyond walls included.
@@ -252,7 +259,7 @@ impl Place {
         let walls = ground.has_walls_near(at);
         let mut place = match uniform.filter(|_| is_full) {
             Some(stiffness) => Place::full(stiffness),
-            None => Place::of(&Around::new(ground, at), ground.least(), is_full),
+            None => Place::of(&Around::new(ground, at), is_full),
         };
         for a in 0..D {
             for b in a + 1..D {
@@ -269,18 +276,19 @@ impl Place {
     }
 
     /// A place all around which is full and free.
-    fn full(stiffness: f32) -> Self {
+    pub fn full(stiffness: f32) -> Self {
         Place {
             cell: [Weight::of_cell(stiffness); 3],
             edge: [Weight::of_edge(stiffness); 3],
-            fill: [1.0; 3],
+            mass: [1.0; 3],
+            spring: [0.0; 3],
             held: 0,
             is_full: true,
         }
     }
 
     /// A place far from walls.
-    fn of<const D: usize>(around: &Around<D>, least: f32, is_full: bool) -> Self {
+    pub fn of<const D: usize>(around: &Around<D>, is_full: bool) -> Self {
         let mut place = Place {
             is_full,
             ..Place::default()
@@ -288,13 +296,12 @@ impl Place {
         if around.is_empty() {
             return place;
         }
-        let of_cell = Weight::of_cell(at_least(least, around.cell()));
+        let of_cell = Weight::of_cell(around.cell());
         for a in 0..D {
             place.cell[a] = of_cell;
-            place.fill[a] = around.face(a);
+            place.mass[a] = around.face(a);
             for b in a + 1..D {
-                let stiffness = at_least(least, around.edge(a, b));
-                place.edge[pair_of(a, b)] = Weight::of_edge(stiffness);
+                place.edge[pair_of(a, b)] = Weight::of_edge(around.edge(a, b));
             }
         }
         place
@@ -313,18 +320,10 @@ impl Place {
     }
 }
 
-/// The weight of a sample that is not empty, or the least there may be.
-fn at_least(least: f32, (fill, value): (f32, f32)) -> f32 {
-    if fill > 0.0 && fill < least {
-        value * (least / fill)
-    } else {
-        value
-    }
-}
-
-/// How two faces share in a difference: how many are free, and the gap to the wall between them.
+/// How two faces share in a difference: the bits of those that are held, and the gap to the wall
+/// between them.
 struct Pair {
-    free: u8,
+    held: u8,
     gap: f64,
 }
 
@@ -341,7 +340,7 @@ fn pair<const D: usize>(
         _ => 1.0,
     };
     Pair {
-        free: held.iter().filter(|h| !**h).count() as u8,
+        held: u8::from(held[0]) | u8::from(held[1]) << 1,
         gap,
     }
 }
@@ -351,9 +350,10 @@ fn at_wall(sample: Weight, pair: impl FnOnce() -> Option<Pair>) -> Weight {
     if sample.weight == 0.0 {
         return sample;
     }
-    pair().map_or_else(Weight::default, |Pair { free, gap }| Weight {
+    pair().map_or_else(Weight::default, |Pair { held, gap }| Weight {
         weight: (f64::from(sample.weight) / gap) as f32,
-        free,
+        free: sample.free - held.count_ones() as u8,
+        held,
     })
 }
 
@@ -364,7 +364,7 @@ fn cell_at_wall<const D: usize>(
     cell: [i32; D],
 ) -> Option<Pair> {
     let found = pair(ground, axis, cell, moved(cell, axis, 1));
-    (found.free == 2 || !ground.lets_go(cell)).then_some(found)
+    (found.held == 0 || !ground.lets_go(cell)).then_some(found)
 }
 
 /// The faces of the edge of axes `a` and `b` at the low corner of `at`.
@@ -375,12 +375,12 @@ fn edge_at_wall<const D: usize>(
 ) -> Option<Pair> {
     let along = pair(ground, a, moved(at, b, -1), at);
     let across = pair(ground, b, moved(at, a, -1), at);
-    let free = along.free + across.free;
+    let held = along.held | across.held << 2;
     let (left, below) = (moved(at, a, -1), moved(at, b, -1));
     let around = [at, left, below, moved(left, b, -1)];
-    if free < 4 && around.iter().any(|&cell| ground.lets_go(cell)) {
+    if held != 0 && around.iter().any(|&cell| ground.lets_go(cell)) {
         return None;
     }
     let gap = along.gap.min(across.gap);
-    Some(Pair { free, gap })
+    Some(Pair { held, gap })
 }

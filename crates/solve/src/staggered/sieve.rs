@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::ground::{Fine, Ground, mirrored};
+use super::ground::{Contents, mirrored};
 use super::samples::{Place, Samples};
 use super::shape::{moved, row_start};
 
@@ -152,9 +152,8 @@ pub struct Sieve<const D: usize> {
 }
 
 impl<const D: usize> Sieve<D> {
-    /// Looks at all cells.
-    pub fn new(cells: [usize; D], ground: &(impl Ground<D> + Fine<D>)) -> Self {
-        let open: [[bool; 2]; D] = std::array::from_fn(|a| [0, 1].map(|s| ground.is_open(a, s)));
+    /// Looks at all cells of a lattice with these open sides.
+    pub fn new(cells: [usize; D], open: [[bool; 2]; D], ground: &impl Contents<D>) -> Self {
         let [mut there, mut full, mut plain] = [(); 3].map(|()| Bits::none(cells));
         let words = there.words;
         let rows = there.bits.par_chunks_mut(words).with_min_len(16);
@@ -191,13 +190,12 @@ impl<const D: usize> Sieve<D> {
         }
     }
 
-    /// The samples of faces that are neither in the interior nor far from everything. `uniform` is
-    /// the stiffness if it is the same everywhere.
+    /// The samples of faces that are neither in the interior nor far from everything: `place` says
+    /// what those of a place are, given whether all around it is full.
     pub fn samples(
         &self,
         cells: [usize; D],
-        ground: &impl Ground<D>,
-        uniform: Option<f32>,
+        place: impl Fn([i32; D], bool) -> Place + Sync,
     ) -> Samples<D> {
         let deeper = self.deep.spread(true);
         let near = |at: [i32; D], w: usize| self.near.word(at, w as i32);
@@ -210,8 +208,7 @@ impl<const D: usize> Sieve<D> {
             wanted & !deeper.word(at, w as i32)
         };
         Samples::new(cells, wanted, |at| {
-            let is_full = self.full.is_set(at.map(|x| x + 1));
-            Place::new(ground, at, is_full, uniform)
+            place(at, self.full.is_set(at.map(|x| x + 1)))
         })
     }
 

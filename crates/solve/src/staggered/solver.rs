@@ -85,7 +85,7 @@ impl<const D: usize> ViscousSolver<D> {
             return;
         }
         let stiffness = ground.uniform.unwrap_or(1.0);
-        let level = Level::new(shape, &ground, stiffness, graded);
+        let level = Level::new(shape, ground.open, &ground, stiffness, graded);
         if level.unknowns > 0 {
             self.hierarchy = Some(Hierarchy::new(level, ground, self.options, spare));
         }

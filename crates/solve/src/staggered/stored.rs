@@ -8,7 +8,7 @@ mod lattice;
 mod places;
 mod read;
 mod refine;
-mod walls;
+mod sample;
 
 #[cfg(test)]
 mod tests;
@@ -113,7 +113,7 @@ impl StoredSolver {
         self.system.asymmetry()
     }
 
-    /// Finds walls and cells.
+    /// Finds cells.
     ///
     /// # Errors
     /// [`SolveError::NotStaggered`] if the lattice gets too large with them.

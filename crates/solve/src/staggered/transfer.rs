@@ -180,6 +180,45 @@ pub fn scratch_len<const D: usize>(shape: &Shape<D>) -> usize {
     2 * shape.row() + 4
 }
 
+/// Fine points along x that eight coarse ones take from, beginning with one before the first.
+const TAKEN: usize = 2 * BLOCK + 2;
+
+/// Eight coarse values from fine ones that were combined across x.
+#[inline(always)]
+fn along_x(axis: usize, fine: &[f32]) -> [f32; BLOCK] {
+    let fine = &fine[..TAKEN];
+    let mut eight = [0.0; BLOCK];
+    for (l, sum) in eight.iter_mut().enumerate() {
+        *sum = if axis == 0 {
+            0.5 * fine[2 * l + 1] + 0.25 * (fine[2 * l] + fine[2 * l + 2])
+        } else {
+            0.375 * (fine[2 * l + 1] + fine[2 * l + 2]) + 0.125 * (fine[2 * l] + fine[2 * l + 3])
+        };
+    }
+    eight
+}
+
+/// The restriction to the eight coarse faces from `at` of something that is known by rows: `add`
+/// adds it, from a memory index on and times a weight, to as many sums as it is given.
+pub fn restrict_eight<const D: usize>(
+    fine: &Shape<D>,
+    axis: usize,
+    at: [i32; D],
+    add: impl Fn(usize, f32, &mut [f32]),
+) -> [f32; BLOCK] {
+    let mut sums = [0.0; TAKEN];
+    // Beyond the row all is zero.
+    let low = 2 * at[0] as usize;
+    let inside = TAKEN.min(fine.row() + 1 - low);
+    let mut row = at;
+    row[0] = 0;
+    let taps = Taps::new(fine, axis, row, coarse_line);
+    for &(row, weight) in &taps.rows[..taps.count] {
+        add(row + low - 1, weight, &mut sums[..inside]);
+    }
+    along_x(axis, &sums)
+}
+
 #[inline(always)]
 unsafe fn restrict_body<S: Simd, const D: usize>(
     fine: &Shape<D>,
@@ -209,16 +248,7 @@ unsafe fn restrict_body<S: Simd, const D: usize>(
         for segment in segments {
             let from = segment.index as usize - start;
             for k in 0..segment.blocks as usize {
-                let mut eight = [0.0; BLOCK];
-                let fine = &row[2 * (from + k * BLOCK)..][..2 * BLOCK + 2];
-                for (l, sum) in eight.iter_mut().enumerate() {
-                    *sum = if axis == 0 {
-                        0.5 * fine[2 * l + 1] + 0.25 * (fine[2 * l] + fine[2 * l + 2])
-                    } else {
-                        0.375 * (fine[2 * l + 1] + fine[2 * l + 2])
-                            + 0.125 * (fine[2 * l] + fine[2 * l + 3])
-                    };
-                }
+                let mut eight = along_x(axis, &row[2 * (from + k * BLOCK)..]);
                 mask(&coarse.components[axis], segment, k, &mut eight);
                 // SAFETY: the caller's promise.
                 unsafe {

@@ -1,14 +1,13 @@
-//! From the rows of a matrix to levels: masses, walls and cells.
+//! From the rows of a matrix to levels: masses and cells.
 //!
 //! A row tells the weights of the samples that its face shares with other unknowns. What is left
 //! of its diagonal is the face's mass and the weights of samples that it shares with held faces
-//! alone: the two cannot be told apart in one row, but masses are alike, and weights at walls
-//! much larger.
+//! alone: beyond the usual mass.
 
 use super::cells::Cells;
 use super::exact::{Exact, Weights};
 use super::lattice::Lattice;
-use super::walls::{Held, Sample};
+use super::sample::Sample;
 use crate::staggered::level::Level;
 use crate::staggered::row::Row;
 use crate::staggered::shape::others;
@@ -19,7 +18,7 @@ const SAMPLE: usize = 1 << 16;
 /// The share of cells that must be as stiff as the usual one for all to count as that.
 const MOSTLY: f64 = 0.75;
 
-/// Cells beyond an open side: coarse faces there need room.
+/// Cells beyond the unknowns: coarse faces that they take from need room.
 const MARGIN: usize = 2;
 
 /// What a matrix says of a staggered lattice.
@@ -35,29 +34,21 @@ pub struct Converted<const D: usize> {
 }
 
 impl<const D: usize> Converted<D> {
-    /// Finds walls and cells.
+    /// Finds masses and cells.
     ///
     /// # Errors
     /// If the lattice gets too large.
     pub fn new(lattice: Lattice<D>, exact: &Exact) -> Result<Self, &'static str> {
         let mass = usual_mass(exact);
         let rows: Vec<Row> = exact.kinds().iter().map(|kind| row(kind, mass)).collect();
-        let weighed = Weighed {
-            lattice: &lattice,
-            exact,
-            rows,
-        };
-        let open = Held::new(&weighed).open_sides(&lattice);
-        let rows = weighed.rows;
-        let margins = open.map(|sides| sides.map(|is_open| if is_open { MARGIN } else { 0 }));
-        let lattice = lattice.widened(margins)?;
+        let lattice = lattice.widened([[MARGIN; 2]; D])?;
         let weighed = Weighed {
             lattice: &lattice,
             exact,
             rows,
         };
         let usual = weighed.usual_stiffness();
-        let cells = Cells::new(&weighed, &Held::new(&weighed), open, usual);
+        let cells = Cells::new(&weighed, usual);
         let graded = cells.graded(&lattice.shape);
         let level = Level::from_rows(
             lattice.shape,
@@ -101,16 +92,19 @@ impl<const D: usize> Weighed<'_, D> {
         (alike as f64 >= MOSTLY * weights.len() as f64).then_some(0.5 * middle)
     }
 
-    /// The row of a face at a memory index, with its bound; all zero if it is no unknown.
-    fn bounded_row(&self, axis: usize, index: usize) -> Row {
+    /// The row of a face at a memory index, with its bound, its mass and what ties it to walls; all
+    /// zero if it is no unknown.
+    fn bounded_row(&self, axis: usize, index: usize) -> (Row, [f32; 2]) {
         let lattice = self.lattice;
         let Some(number) = lattice.number((axis, index)) else {
-            return Row::default();
+            return (Row::default(), [0.0; 2]);
         };
         let mut row = *self.row_of(number);
         // In the order of other rows, so that those of the interior are the same to the bit.
         let free = |sample: &Sample| 1 + sample.members().filter(|&f| lattice.is_free(f)).count();
-        let mut bound = 0.0;
+        // No mass is larger than the usual one.
+        let mass = row.mass.min(1.0);
+        let (mut bound, mut spring) = (0.0, row.mass - mass);
         for side in 0..2 {
             let sample = Sample::cell(&lattice.shape, axis, index, side);
             bound += row.cell[side] * free(&sample) as f32;
@@ -119,10 +113,13 @@ impl<const D: usize> Weighed<'_, D> {
             for side in 0..2 {
                 let sample = Sample::edge(&lattice.shape, [axis, b], index, side);
                 bound += row.edge[k][side] * free(&sample) as f32;
+                if !lattice.is_free(sample.next()) {
+                    spring += row.edge[k][side];
+                }
             }
         }
         row.bound = (bound + row.mass).max(f32::MIN_POSITIVE);
-        row
+        (row, [mass, spring])
     }
 }
 
