@@ -144,11 +144,16 @@ impl<const D: usize> Floor<D> {
 
     /// Damped Jacobi sweeps where rows are not those of the interior.
     fn jacobi_in_band(&mut self) {
+        // All addresses come from one borrow of each vector, which a second would end.
+        let x = self.x.each_mut().map(|v| Shared(v.as_mut_ptr()));
+        let y = self.y.each_mut().map(|v| Shared(v.as_mut_ptr()));
+        let three = Three {
+            x: x.map(|x| x.get().cast_const()),
+            y: y.map(|y| y.get()),
+            b: self.b.each_ref().map(|v| v.as_ptr()),
+        };
+        let level = &self.level;
         for _ in 0..BAND_SWEEPS {
-            let three = self.three();
-            let x = self.x.each_mut().map(|v| Shared(v.as_mut_ptr()));
-            let y = self.y.each_mut().map(|v| Shared(v.as_mut_ptr()));
-            let level = &self.level;
             // SAFETY: as for `chebyshev`.
             each_plane(level, &|axis, z| unsafe {
                 kernel::jacobi(level, axis, z, three, OMEGA, true);
