@@ -211,7 +211,7 @@ pub struct Hierarchy<const D: usize> {
 #[derive(Clone, Debug, Default)]
 struct Bottom {
     numbers: Numbers,
-    /// Unless there are too many unknowns.
+    /// Unless there are too many unknowns or none is asked for.
     factors: Option<Cholesky>,
     b: Vec<f64>,
     x: Vec<f64>,
@@ -250,7 +250,7 @@ impl<const D: usize> Hierarchy<D> {
                 schwarz: Vec::new(),
             };
         }
-        let bottom = Bottom::new(&floors[floors.len() - 1].level);
+        let bottom = Bottom::new(&floors[floors.len() - 1].level, smoother);
         let schwarz = match smoother {
             Smoother::Box | Smoother::Vanka | Smoother::GaussSeidel => {
                 let levels = floors.iter().map(|floor| &floor.level);
@@ -335,8 +335,8 @@ impl<const D: usize> Hierarchy<D> {
 }
 
 impl Bottom {
-    fn new<const D: usize>(level: &Level<D>) -> Self {
-        if level.unknowns > MOST_FACTORED {
+    fn new<const D: usize>(level: &Level<D>, smoother: Smoother) -> Self {
+        if level.unknowns > MOST_FACTORED || smoother == Smoother::JacobiNaive {
             return Bottom::default();
         }
         let numbers = Numbers::new(level);
@@ -424,4 +424,33 @@ unsafe fn scratch_of<'a, const D: usize>(
     let len = transfer::scratch_len(&level.shape);
     // SAFETY: the scratch memory has a piece for each plane of each component.
     unsafe { std::slice::from_raw_parts_mut(scratch.get().add((z * D + axis) * len), len) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ground::{Extent, Sampled};
+    use super::super::sine::Sine;
+    use super::*;
+
+    fn hierarchy(options: ViscousOptions) -> Hierarchy<2> {
+        let body = Sine::new(12);
+        let extent = Extent::of(&body).expect("a body");
+        let shape = Shape::new(extent.cells).expect("a small lattice");
+        let ground = Sampled::new(&body, extent);
+        let level = Level::new(shape, &ground, 144.0, None);
+        Hierarchy::new(level, ground, options, Vec::new())
+    }
+
+    #[test]
+    fn the_naive_baseline_factors_nothing() {
+        let is_factored = |smoother| {
+            let options = ViscousOptions {
+                smoother,
+                ..ViscousOptions::default()
+            };
+            hierarchy(options).bottom.factors.is_some()
+        };
+        assert!(is_factored(Smoother::Jacobi));
+        assert!(!is_factored(Smoother::JacobiNaive));
+    }
 }
