@@ -78,6 +78,17 @@ impl<const D: usize> Floor<D> {
         }
     }
 
+    /// A level without vectors, for methods that have no cycle.
+    fn bare(level: Level<D>) -> Self {
+        Floor {
+            level,
+            x: field::empty(),
+            y: field::empty(),
+            b: field::empty(),
+            scratch: Vec::new(),
+        }
+    }
+
     /// The vectors as kernels take them: around `x`, into `y`, with `b`.
     pub fn three(&mut self) -> Three<D> {
         Three {
@@ -233,23 +244,21 @@ impl<const D: usize> Hierarchy<D> {
         spare: Vec<Spare<D>>,
     ) -> Self {
         let smoother = options.smoother;
-        let mut levels = vec![finest];
-        if options.method == ViscousMethod::Mgpcg {
-            coarsen(&mut levels, ground, smoother);
-        }
-        let mut spare = spare.into_iter();
-        let floors: Vec<_> = levels
-            .into_iter()
-            .map(|level| Floor::new(level, spare.next()))
-            .collect();
         if options.method != ViscousMethod::Mgpcg {
             return Hierarchy {
-                floors,
+                floors: vec![Floor::bare(finest)],
                 bottom: Bottom::default(),
                 smoother,
                 schwarz: Vec::new(),
             };
         }
+        let mut levels = vec![finest];
+        coarsen(&mut levels, ground, smoother);
+        let mut spare = spare.into_iter();
+        let floors: Vec<_> = levels
+            .into_iter()
+            .map(|level| Floor::new(level, spare.next()))
+            .collect();
         let bottom = Bottom::new(&floors[floors.len() - 1].level, smoother);
         let schwarz = match smoother {
             Smoother::Box | Smoother::Vanka | Smoother::GaussSeidel => {
@@ -452,5 +461,20 @@ mod tests {
         };
         assert!(is_factored(Smoother::Jacobi));
         assert!(!is_factored(Smoother::JacobiNaive));
+    }
+
+    #[test]
+    fn methods_without_a_cycle_have_no_vectors_for_it() {
+        for method in [ViscousMethod::PcgIc, ViscousMethod::PcgJacobi] {
+            let options = ViscousOptions {
+                method,
+                ..ViscousOptions::default()
+            };
+            let floors = hierarchy(options).floors;
+            assert_eq!(floors.len(), 1);
+            let vectors = [&floors[0].x, &floors[0].y, &floors[0].b];
+            assert!(vectors.iter().all(|v| v.iter().all(|v| v.is_empty())));
+            assert!(floors[0].scratch.is_empty());
+        }
     }
 }
