@@ -376,6 +376,13 @@ fn a_simulation_that_fails_leaves_what_was_measured() {
     assert_eq!(document["systems"][0]["systems"], 7);
     let message = document["error"]["message"].as_str().expect("a message");
     assert!(message.contains("the viscosity solve failed"), "{message}");
+    let ended = place.plash(&["run", "stubborn.toml", "-o", "run"]);
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("`viscosity.max-iterations`"),
+        "{}",
+        ended.stderr
+    );
 }
 
 /// The solution that `plash solve` finds by a method, with what it says of it.
