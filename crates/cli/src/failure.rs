@@ -4,7 +4,9 @@ use std::error::Error;
 use std::fmt;
 use std::path::Path;
 
+use plash_liquid::StepError;
 use plash_scene::run::{Damage, RunError};
+use plash_solve::Status;
 use serde_json::{Value, json};
 
 /// How the program ends.
@@ -164,7 +166,33 @@ fn no_such_place(error: &std::io::Error) -> bool {
 }
 
 /// What to do about a run that cannot start, go on or be read.
-fn advice(error: &RunError) -> Option<&'static str> {
+fn advice(error: &RunError) -> Option<String> {
+    if let RunError::Step { source, .. } = error {
+        return Some(step_advice(&source.source));
+    }
+    lasting_advice(error).map(str::to_owned)
+}
+
+/// What to do about a step that fails.
+fn step_advice(error: &StepError) -> String {
+    let limit = Status::IterationLimit.as_str();
+    let key = match error {
+        StepError::Viscosity { reason, .. } if reason.contains(limit) => "viscosity",
+        StepError::Pressure { reason, .. } if reason.contains(limit) => "pressure",
+        _ => "",
+    };
+    let more = match key {
+        "" => String::new(),
+        key => format!("a larger `{key}.max-iterations`, "),
+    };
+    format!(
+        "look at stats.jsonl for what led there; {more}smaller steps \
+         (--set simulation.cfl=0.5) or another resolution may help"
+    )
+}
+
+/// What to do about the others, which is always the same.
+fn lasting_advice(error: &RunError) -> Option<&'static str> {
     Some(match error {
         RunError::RunExists { .. } => {
             "--resume goes on with it, --replace deletes it and starts again, -o DIR writes elsewhere"
@@ -177,10 +205,6 @@ fn advice(error: &RunError) -> Option<&'static str> {
         RunError::NoRun { .. } => "run folders are made by `plash run`; they hold a run.json",
         RunError::Locked { .. } => "wait for it, stop it, or write elsewhere with -o DIR",
         RunError::AllDamaged { .. } => "--replace starts again",
-        RunError::Step { .. } => {
-            "look at stats.jsonl for what led there; smaller steps (--set simulation.cfl=0.5) or \
-             another resolution may help"
-        }
         _ => return None,
     })
 }
@@ -211,6 +235,22 @@ mod tests {
             "plash: no such scene\n  help: try `plash scenes`"
         );
         assert_eq!(failure.to_json()["error"]["exit_code"], 2);
+    }
+
+    #[test]
+    fn a_solve_that_ran_out_of_iterations_is_told_where_there_are_more() {
+        let failed = |reason: &str| StepError::Viscosity {
+            time: 0.0,
+            step: 3,
+            reason: reason.into(),
+        };
+        let limited = step_advice(&failed(
+            "pcg-ic ended with iteration-limit after 5 iterations",
+        ));
+        assert!(limited.contains("`viscosity.max-iterations`"), "{limited}");
+        assert!(limited.contains("simulation.cfl"), "{limited}");
+        let broken = step_advice(&failed("the matrix is not positive definite"));
+        assert!(!broken.contains("max-iterations"), "{broken}");
     }
 
     #[test]

@@ -328,6 +328,63 @@ fn a_frame_of_a_scene_is_one_system() {
     assert_eq!(place.list("out"), ["thick-12-f0002-s01.npz"]);
 }
 
+/// Liquid that a single iteration does not solve for: in a wide box its steps must be halved, in a
+/// narrow one no step works.
+fn stubborn(side: f64) -> Place {
+    let scene = format!(
+        "name = \"stubborn\"\nsize = [{side}, {side}]\nresolution = 12\nframes = 1\n\
+         [viscosity]\nvalue = 1e9\nmax-iterations = 1\n\
+         [[liquid]]\nbox = {{ min = [0, 0], max = [{}, {}] }}\n",
+        0.4 * side,
+        0.6 * side
+    );
+    Place::with(&[("stubborn.toml", &scene)])
+}
+
+#[test]
+fn a_simulation_goes_on_with_shorter_steps_as_a_run_does() {
+    let place = stubborn(1.0);
+    place.succeed(&["run", "stubborn.toml", "-o", "run"]);
+    let args = ["--case", "stubborn.toml", "--methods", "pcg-jacobi"];
+    let args = [&args[..], &["--dump", "out", "--json"]].concat();
+    let document = place.succeed(&bench(&args)).json();
+    let systems = document["systems"][0]["systems"].as_u64().expect("a count");
+    assert_eq!(rows(&document)[0]["systems"], systems);
+    assert_eq!(place.list("out").len() as u64, systems);
+    // A system for every step of the run, and for every try that failed.
+    let stats = String::from_utf8(place.bytes("run/stats.jsonl")).expect("text");
+    let tries = stats.lines().map(|line| {
+        let line: Value = serde_json::from_str(line).expect("a line");
+        1 + line["retries"].as_u64().expect("a count")
+    });
+    assert_eq!(tries.sum::<u64>(), systems);
+}
+
+#[test]
+fn a_simulation_that_fails_leaves_what_was_measured() {
+    let place = stubborn(0.1);
+    let args = ["--case", "stubborn.toml", "--methods", "pcg-jacobi"];
+    let args = [&args[..], &["--plot", "p.svg"]].concat();
+    let ended = place.plash(&bench(&args));
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    assert!(ended.stdout.contains("stubborn 12: 7 systems of"));
+    assert!(ended.stdout.contains("p.svg shows it"), "{}", ended.stdout);
+    assert!(ended.stderr.contains("shorter steps"), "{}", ended.stderr);
+    let ended = place.plash(&bench(&[&args[..], &["--json"]].concat()));
+    let document = ended.json();
+    assert_eq!((ended.code, &rows(&document)[0]["systems"]), (1, &7.into()));
+    assert_eq!(document["systems"][0]["systems"], 7);
+    let message = document["error"]["message"].as_str().expect("a message");
+    assert!(message.contains("the viscosity solve failed"), "{message}");
+    let ended = place.plash(&["run", "stubborn.toml", "-o", "run"]);
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("`viscosity.max-iterations`"),
+        "{}",
+        ended.stderr
+    );
+}
+
 /// The solution that `plash solve` finds by a method, with what it says of it.
 fn solution(place: &Place, file: &str, method: &str) -> (Value, Vec<f64>) {
     let args = ["solve", file, "--method", method, "--tol", "1e-9"];

@@ -47,6 +47,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod advance;
 mod any;
 mod atomic;
 mod cache;
@@ -70,6 +71,7 @@ mod store;
 mod surface;
 mod writer;
 
+pub use advance::{NotTaken, Taken, left_of_frame, step_or_halve};
 pub use any::{AnySimulation, AnyState, Steps, View};
 pub use atomic::{FileRecord, sha256_hex};
 pub use cache::{CacheMeta, FrameData, decode_cache, encode_cache};

@@ -292,6 +292,14 @@ fn errors_in_entries_show_place_key_and_remedy() {
             "positive",
         ),
         (
+            "sphere = { center = [0, 0, 0], radius = 1e-300 }",
+            4,
+            41,
+            "liquid.0.sphere.radius",
+            "1e-300 is too close to zero",
+            "1e-12 or more",
+        ),
+        (
             "box = { min = [0, 0, 0], max = [1, 0, 1] }",
             4,
             32,

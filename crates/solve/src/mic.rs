@@ -2,7 +2,7 @@
 
 use crate::csr::Csr;
 use crate::precond::Preconditioner;
-use crate::triangular::Triangle;
+use crate::triangular::{Far, Triangle};
 
 /// How far to modify an incomplete factorisation, and when to distrust it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,9 +74,9 @@ impl Mic0 {
 
     /// Factors another matrix, of any size, into the same memory.
     pub fn refactor(&mut self, a: &Csr) {
-        let [widest_lower, widest_upper] = self.factor(a);
-        self.lay_lower(a, widest_lower);
-        self.lay_upper(a, widest_upper);
+        let [lower, upper] = self.factor(a);
+        self.lay_lower(a, lower);
+        self.lay_upper(a, upper);
         self.work.clear();
         self.work.resize(a.rows() + 1, 0.0);
     }
@@ -86,13 +86,16 @@ impl Mic0 {
         self.options
     }
 
-    /// Computes the pivots; returns the most far entries of a row in either triangle.
-    fn factor(&mut self, a: &Csr) -> [usize; 2] {
+    /// Computes the pivots; returns the far entries in either triangle.
+    fn factor(&mut self, a: &Csr) -> [Far; 2] {
         let Mic0Options { tau, sigma } = self.options;
         self.inverse_pivot.clear();
         self.upper_sum.clear();
         self.scale.clear();
-        let mut widest = [0, 0];
+        self.inverse_pivot.reserve(a.rows());
+        self.upper_sum.reserve(a.rows());
+        self.scale.reserve(a.rows());
+        let mut far = [Far::default(); 2];
         for i in 0..a.rows() {
             let row = Row::of(a, i);
             let mut pivot = row.diagonal;
@@ -113,17 +116,15 @@ impl Mic0 {
             self.inverse_pivot.push(inverse);
             self.upper_sum.push(row.upper.1.iter().sum());
             self.scale.push(scale_of(inverse));
-            widest = [
-                widest[0].max(row.lower.0.len() - usize::from(row.touches_previous(i))),
-                widest[1].max(row.upper.0.len() - usize::from(row.touches_next(i))),
-            ];
+            far[0].add(row.lower.0.len() - usize::from(row.touches_previous(i)));
+            far[1].add(row.upper.0.len() - usize::from(row.touches_next(i)));
         }
-        widest
+        far
     }
 
-    fn lay_lower(&mut self, a: &Csr, widest: usize) {
+    fn lay_lower(&mut self, a: &Csr, far: Far) {
         let Mic0 { lower, scale, .. } = self;
-        lower.begin(a.rows(), widest);
+        lower.begin(a.rows(), far);
         for i in 0..a.rows() {
             let row = Row::of(a, i);
             let (adjacent, (columns, values)) = (row.touches_previous(i), row.lower);
@@ -134,9 +135,9 @@ impl Mic0 {
         }
     }
 
-    fn lay_upper(&mut self, a: &Csr, widest: usize) {
+    fn lay_upper(&mut self, a: &Csr, far: Far) {
         let Mic0 { upper, scale, .. } = self;
-        upper.begin(a.rows(), widest);
+        upper.begin(a.rows(), far);
         for i in (0..a.rows()).rev() {
             let row = Row::of(a, i);
             let (adjacent, (columns, values)) = (row.touches_next(i), row.upper);

@@ -35,9 +35,26 @@ enum Shape {
     Counted,
 }
 
+/// How many far entries there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Far {
+    /// The most in a row.
+    widest: usize,
+    /// In all rows.
+    total: usize,
+}
+
+impl Far {
+    /// Counts a row of so many.
+    pub(crate) fn add(&mut self, entries: usize) {
+        self.widest = self.widest.max(entries);
+        self.total += entries;
+    }
+}
+
 impl Triangle {
-    /// Empties the triangle for `rows` rows of at most `widest` far entries, keeping its memory.
-    pub(crate) fn begin(&mut self, rows: usize, widest: usize) {
+    /// Empties the triangle for `rows` rows with these far entries, keeping its memory.
+    pub(crate) fn begin(&mut self, rows: usize, Far { widest, total }: Far) {
         self.near.clear();
         self.columns.clear();
         self.values.clear();
@@ -49,6 +66,10 @@ impl Triangle {
             self.columns.resize(rows * widest, rows as u32);
             self.values.resize(rows * widest, 0.0);
             self.shape = Shape::Padded(widest);
+        } else {
+            self.columns.reserve(total);
+            self.values.reserve(total);
+            self.ends.reserve(rows);
         }
     }
 

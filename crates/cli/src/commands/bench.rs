@@ -15,7 +15,7 @@ use std::path::Path;
 use crate::beside;
 use crate::console::{Console, plural};
 use crate::failure::{Failure, Outcome};
-use course::Course;
+use course::{Course, Findings};
 
 pub use pressure::pressure;
 pub use viscosity::viscosity;
@@ -80,13 +80,18 @@ fn tell_dump(folder: Option<&Path>, courses: &[Course], console: Console) {
     }
 }
 
-/// Draws the comparison, if it is asked for.
-fn draw(file: Option<&Path>, systems: &str, courses: &[Course], console: Console) -> Outcome {
-    if let Some(file) = file {
-        beside::write(file, plot::svg(systems, courses).as_bytes())?;
-        console.say(format!("{} shows it", file.display()));
+/// Draws the comparison, if it is asked for. What cannot be drawn is a failure, unless there was one.
+fn draw(file: Option<&Path>, systems: &str, findings: &mut Findings, console: Console) {
+    let Some(file) = file else {
+        return;
+    };
+    let drawing = plot::svg(systems, &findings.courses);
+    match beside::write(file, drawing.as_bytes()) {
+        Ok(()) => console.say(format!("{} shows it", file.display())),
+        Err(failure) => {
+            findings.failure.get_or_insert(failure);
+        }
     }
-    Ok(())
 }
 
 /// A method that broke is no failure of the comparison, but worth a word.

@@ -1,6 +1,8 @@
 //! The viscosity problem of a step for those who watch: who compares methods, and who keeps systems.
 
-use plash_solve::staggered::{Assembled, Body, ViscousMethod, ViscousOptions, ViscousSolver};
+use plash_solve::staggered::{
+    Assembled, Body, Numbers, ViscousMethod, ViscousOptions, ViscousSolver,
+};
 use plash_solve::{Csr, Outcome, SolveError, Tolerance};
 
 /// A viscosity problem, in the plane or in space, that any method may try.
@@ -103,6 +105,18 @@ struct OnMatrix {
     method: Assembled,
 }
 
+impl<L, const D: usize> BodyTask<'_, L, D> {
+    /// The velocities that the solver has.
+    fn velocity(&self, numbers: &Numbers) -> Vec<f64> {
+        let mut velocity = Vec::with_capacity(numbers.count());
+        velocity.extend(numbers.iter().map(|(axis, index)| {
+            let face = self.solver.face(index).unwrap_or([0; D]);
+            self.solver.value(axis, face).unwrap_or(0.0)
+        }));
+        velocity
+    }
+}
+
 impl<L, const D: usize> ViscosityTask for BodyTask<'_, L, D>
 where
     L: Fn(&mut ViscousSolver<D>),
@@ -114,12 +128,10 @@ where
 
     fn prepare(&mut self) -> Result<(), SolveError> {
         if self.method != ViscousMethod::Mgpcg {
-            let FaceSystem {
-                matrix,
-                rhs,
-                velocity,
-                .. // places take memory that the method does not need
-            } = self.system()?;
+            // Not by `system`: places take memory that the method does not need.
+            let (matrix, rhs, numbers) = self.solver.system()?;
+            let velocity = self.velocity(&numbers);
+            drop(numbers);
             let method = Assembled::new(&matrix, self.method);
             self.assembled = Some(OnMatrix {
                 matrix,
@@ -164,17 +176,15 @@ where
     fn system(&self) -> Result<FaceSystem, SolveError> {
         let (matrix, rhs, numbers) = self.solver.system()?;
         let mut at = Vec::with_capacity(rhs.len());
-        let mut velocity = Vec::with_capacity(rhs.len());
-        for (axis, index) in numbers.iter() {
-            let face = self.solver.face(index).unwrap_or([0; D]);
-            velocity.push(self.solver.value(axis, face).unwrap_or(0.0));
+        at.extend(numbers.iter().map(|(_, index)| {
             let mut place = [0; 3];
-            place[..D].copy_from_slice(&face);
-            at.push(place);
-        }
-        if let Some(on) = &self.assembled {
-            velocity.clone_from(&on.velocity);
-        }
+            place[..D].copy_from_slice(&self.solver.face(index).unwrap_or([0; D]));
+            place
+        }));
+        let velocity = match &self.assembled {
+            Some(on) => on.velocity.clone(),
+            None => self.velocity(&numbers),
+        };
         Ok(FaceSystem {
             matrix,
             rhs,

@@ -14,6 +14,9 @@ use crate::schema;
 /// No length, time or speed in a scene may be larger: beyond, squares overflow to nonsense.
 const MAX_MAGNITUDE: f64 = 1e12;
 
+/// What must be above zero may not be smaller: below, squares vanish.
+const MIN_POSITIVE: f64 = 1e-12;
+
 /// Collects what is found wrong.
 #[derive(Debug, Default)]
 pub(crate) struct Sink {
@@ -178,15 +181,17 @@ impl<'a> Item<'a> {
         Some(value)
     }
 
-    /// A number above zero; anything above zero but hardly so counts as zero.
+    /// A number above zero, and not hardly so.
     pub(crate) fn positive(&self) -> Option<f64> {
         let value = self.number()?;
-        if value < 1e-12 {
-            let message = format!("{value} is not above zero");
-            return self.fail(
-                message,
-                format!("`{}` must be positive", last_part(&self.key)),
-            );
+        let key = last_part(&self.key);
+        if value <= 0.0 {
+            let message = format!("{} is not above zero", readable(value));
+            return self.fail(message, format!("`{key}` must be positive"));
+        }
+        if value < MIN_POSITIVE {
+            let message = format!("{} is too close to zero", readable(value));
+            return self.fail(message, format!("`{key}` must be {MIN_POSITIVE:e} or more"));
         }
         Some(value)
     }
@@ -195,7 +200,7 @@ impl<'a> Item<'a> {
     pub(crate) fn non_negative(&self) -> Option<f64> {
         let value = self.number()?;
         if value < 0.0 {
-            let message = format!("{value} is below zero");
+            let message = format!("{} is below zero", readable(value));
             let help = format!("`{}` must be zero or positive", last_part(&self.key));
             return self.fail(message, help);
         }
@@ -223,8 +228,8 @@ impl<'a> Item<'a> {
         let value = match self.node.value {
             Value::Integer(value) => value,
             Value::Number(value) if value.is_finite() => {
-                let message = format!("expected a whole number, found {value}");
-                return self.fail(message, format!("for example {}", value.round()));
+                let message = format!("expected a whole number, found {}", readable(value));
+                return self.fail(message, format!("for example {}", readable(value.round())));
             }
             _ => return self.wrong_type("a whole number"),
         };
@@ -363,10 +368,31 @@ fn describe(value: &Value) -> String {
             format!("text \"{start}{dots}\"")
         }
         Value::Integer(value) => format!("the number {value}"),
-        Value::Number(value) => format!("the number {value}"),
+        Value::Number(value) => format!("the number {}", readable(*value)),
         Value::Flag(value) => value.to_string(),
         Value::Date(value) => format!("the date {value}"),
         Value::List(items) => format!("a list of {}", items.len()),
         Value::Table(_) => "a table".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_without_rows_of_zeros() {
+        let expected = [
+            (0.0, "0"),
+            (-2.5, "-2.5"),
+            (1e-4, "0.0001"),
+            (1e-300, "1e-300"),
+            (-3e-5, "-3e-5"),
+            (9_999_999.0, "9999999"),
+            (1e12, "1e12"),
+        ];
+        for (value, text) in expected {
+            assert_eq!(readable(value), text);
+        }
     }
 }

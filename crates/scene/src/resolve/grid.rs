@@ -4,7 +4,7 @@ use plash_grid::Grid;
 use plash_liquid::{DomainSide, Wall};
 
 use crate::diagnostics::{Diagnostic, Origin};
-use crate::file::reader::{Fields, Item, Sink};
+use crate::file::reader::{Fields, Item, Sink, readable};
 
 /// Cells along the longest side: fewer show nothing, more fit no machine.
 const RESOLUTIONS: std::ops::RangeInclusive<u64> = 4..=65_536;
@@ -80,7 +80,7 @@ fn size<const D: usize>(item: &Item<'_>) -> Option<[f64; D]> {
     let size = item.vector::<D>()?;
     if let Some(bad) = size.iter().find(|s| **s <= 0.0) {
         return item.fail(
-            format!("a side of {bad} m is not above zero"),
+            format!("a side of {} m is not above zero", readable(*bad)),
             "sizes are positive",
         );
     }

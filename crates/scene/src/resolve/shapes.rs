@@ -4,7 +4,7 @@ use plash_liquid::shape::{Rotation, Shape};
 
 use super::Up;
 use crate::diagnostics::{Diagnostic, Origin};
-use crate::file::reader::{Fields, Item, Sink};
+use crate::file::reader::{Fields, Item, Sink, readable};
 use crate::schema::{self, SHAPES};
 
 /// A rotation as a scene in its dimension writes it.
@@ -220,7 +220,8 @@ fn primitive<const D: usize>(
 fn half_axes<const D: usize>(item: &Item<'_>) -> Option<[f64; D]> {
     let radii = item.vector::<D>()?;
     if let Some(bad) = radii.iter().find(|r| **r < 1e-12) {
-        return item.fail(format!("{bad} is not above zero"), "half-axes are positive");
+        let message = format!("{} is not above zero", readable(*bad));
+        return item.fail(message, "half-axes are positive");
     }
     Some(radii)
 }
@@ -257,7 +258,8 @@ fn cuboid<const D: usize>(fields: &mut Fields<'_>, sink: &Sink) -> Option<Shape<
     if let Some(i) = (0..D).find(|&i| max[i] - min[i] < 1e-12) {
         let axis = ["x", "y", "z"][i];
         let (message, help) = if by_center {
-            let message = format!("the box is empty: {} along {axis} is not above zero", b[i]);
+            let size = readable(b[i]);
+            let message = format!("the box is empty: {size} along {axis} is not above zero");
             (message, "sizes are positive".to_owned())
         } else {
             let message = format!(

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use plash_liquid::StepError;
+use super::advance::NotTaken;
 
 /// Why a file of a run cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -153,17 +153,12 @@ pub enum RunError {
         notes: Vec<String>,
     },
     /// A substep failed even after it was shortened.
-    #[error(
-        "frame {frame}: {source}; shorter steps down to {dt:e} s failed too; \
-         the run can be resumed from its last checkpoint"
-    )]
+    #[error("frame {frame}: {source}; the run can be resumed from its last checkpoint")]
     Step {
         /// The frame being computed.
         frame: u64,
-        /// The shortest step tried, s.
-        dt: f64,
         /// What the last try said: stage and cell.
-        source: StepError,
+        source: NotTaken,
     },
     /// Substeps have become absurdly short.
     #[error(

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use plash_liquid::{Stage, StepError, StepReport};
+use plash_liquid::{Stage, StepReport};
 use serde::Serialize;
 
+use super::advance::{Taken, left_of_frame, step_or_halve};
 use super::any::{AnySimulation, Steps};
 use super::atomic::sync_folder;
 use super::checkpoint::Place;
@@ -19,13 +20,8 @@ use super::spec::RunSpec;
 use super::stats::{Seconds, StatsLine};
 use super::writer::{Frame, FrameFiles, FrameWriter, IMAGES};
 
-/// How often a failed step is halved before the run stops.
-const MAX_HALVINGS: u32 = 6;
 /// Substeps of one frame after which the motion is taken to be out of hand.
 const MAX_SUBSTEPS: u64 = 10_000;
-/// A frame ends when so little of it is left, as a share of its length. Adding up steps
-/// rounds, and a step this short would mean nothing.
-const FRAME_SLACK: f64 = 1e-9;
 
 /// A run that is ready to go: its folder is open and locked.
 pub struct Runner {
@@ -224,7 +220,7 @@ impl Runner {
                 return Ok(Outcome::Interrupted);
             }
             self.substep(simulation, progress, tally)?;
-            if self.remaining(simulation) <= self.slack(simulation) {
+            if self.remaining(simulation) == 0.0 {
                 self.place = Place {
                     frame: self.place.frame + 1,
                     substep: 0,
@@ -248,14 +244,9 @@ impl Runner {
         Ok(())
     }
 
-    /// Seconds to the end of the current frame. Ends of frames are quotients, not sums, so
-    /// they do not depend on the path there.
+    /// Seconds to the end of the current frame.
     fn remaining(&self, simulation: &dyn Steps) -> f64 {
-        (self.place.frame + 1) as f64 / self.fps - simulation.view().time()
-    }
-
-    fn slack(&self, simulation: &dyn Steps) -> f64 {
-        (FRAME_SLACK / self.fps).max(4.0 * f64::EPSILON * simulation.view().time())
+        left_of_frame(self.place.frame + 1, self.fps, simulation.view().time())
     }
 
     /// One substep and its line of statistics.
@@ -267,7 +258,6 @@ impl Runner {
     ) -> Result<(), RunError> {
         self.place.substep += 1;
         let remaining = self.remaining(simulation);
-        let dt = simulation.suggest_dt(remaining).min(remaining);
         let mut moment = self.moment(simulation, None, tally);
         let mut on_enter = |stage: Stage| {
             moment.stage = Some(stage.name());
@@ -275,11 +265,11 @@ impl Runner {
             progress.event(Event::Stage(&moment));
         };
         let mut clock = StageClock::start(&mut on_enter);
-        let result = step_or_halve(simulation, dt, &mut clock);
+        let result = step_or_halve(simulation, remaining, &mut clock);
         let seconds = clock.stop();
         let frame = self.place.frame + 1;
-        let (report, retries) =
-            result.map_err(|(source, dt)| RunError::Step { frame, dt, source })?;
+        let Taken { report, retries } =
+            result.map_err(|source| RunError::Step { frame, source })?;
         tally.count(&report);
         let line = StatsLine {
             frame,
@@ -374,28 +364,6 @@ impl Runner {
             max_volume_drift: tally.max_drift,
             solves: tally.solves,
             particles: simulation.view().particles() as u64,
-        }
-    }
-}
-
-/// Takes a step of `dt`, or of a half, a quarter, … if that fails. Which length works
-/// depends on the state only, so a resumed run takes the same. On failure, the last error
-/// and the length that gave it.
-fn step_or_halve(
-    simulation: &mut dyn Steps,
-    mut dt: f64,
-    clock: &mut StageClock<'_>,
-) -> Result<(StepReport, u32), (StepError, f64)> {
-    let mut retries = 0;
-    loop {
-        match simulation.step(dt, clock) {
-            Ok(report) => return Ok((report, retries)),
-            Err(error @ StepError::BadStep { .. }) => return Err((error, dt)),
-            Err(error) if retries == MAX_HALVINGS => return Err((error, dt)),
-            Err(_) => {
-                retries += 1;
-                dt *= 0.5;
-            }
         }
     }
 }

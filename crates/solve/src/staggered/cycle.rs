@@ -78,6 +78,17 @@ impl<const D: usize> Floor<D> {
         }
     }
 
+    /// A level without vectors, for methods that have no cycle.
+    fn bare(level: Level<D>) -> Self {
+        Floor {
+            level,
+            x: field::empty(),
+            y: field::empty(),
+            b: field::empty(),
+            scratch: Vec::new(),
+        }
+    }
+
     /// The vectors as kernels take them: around `x`, into `y`, with `b`.
     pub fn three(&mut self) -> Three<D> {
         Three {
@@ -144,11 +155,16 @@ impl<const D: usize> Floor<D> {
 
     /// Damped Jacobi sweeps where rows are not those of the interior.
     fn jacobi_in_band(&mut self) {
+        // All addresses come from one borrow of each vector, which a second would end.
+        let x = self.x.each_mut().map(|v| Shared(v.as_mut_ptr()));
+        let y = self.y.each_mut().map(|v| Shared(v.as_mut_ptr()));
+        let three = Three {
+            x: x.map(|x| x.get().cast_const()),
+            y: y.map(|y| y.get()),
+            b: self.b.each_ref().map(|v| v.as_ptr()),
+        };
+        let level = &self.level;
         for _ in 0..BAND_SWEEPS {
-            let three = self.three();
-            let x = self.x.each_mut().map(|v| Shared(v.as_mut_ptr()));
-            let y = self.y.each_mut().map(|v| Shared(v.as_mut_ptr()));
-            let level = &self.level;
             // SAFETY: as for `chebyshev`.
             each_plane(level, &|axis, z| unsafe {
                 kernel::jacobi(level, axis, z, three, OMEGA, true);
@@ -206,7 +222,7 @@ pub struct Hierarchy<const D: usize> {
 #[derive(Clone, Debug, Default)]
 struct Bottom {
     numbers: Numbers,
-    /// Unless there are too many unknowns.
+    /// Unless there are too many unknowns or none is asked for.
     factors: Option<Cholesky>,
     b: Vec<f64>,
     x: Vec<f64>,
@@ -228,24 +244,22 @@ impl<const D: usize> Hierarchy<D> {
         spare: Vec<Spare<D>>,
     ) -> Self {
         let smoother = options.smoother;
-        let mut levels = vec![finest];
-        if options.method == ViscousMethod::Mgpcg {
-            coarsen(&mut levels, ground, smoother);
-        }
-        let mut spare = spare.into_iter();
-        let floors: Vec<_> = levels
-            .into_iter()
-            .map(|level| Floor::new(level, spare.next()))
-            .collect();
         if options.method != ViscousMethod::Mgpcg {
             return Hierarchy {
-                floors,
+                floors: vec![Floor::bare(finest)],
                 bottom: Bottom::default(),
                 smoother,
                 schwarz: Vec::new(),
             };
         }
-        let bottom = Bottom::new(&floors[floors.len() - 1].level);
+        let mut levels = vec![finest];
+        coarsen(&mut levels, ground, smoother);
+        let mut spare = spare.into_iter();
+        let floors: Vec<_> = levels
+            .into_iter()
+            .map(|level| Floor::new(level, spare.next()))
+            .collect();
+        let bottom = Bottom::new(&floors[floors.len() - 1].level, smoother);
         let schwarz = match smoother {
             Smoother::Box | Smoother::Vanka | Smoother::GaussSeidel => {
                 let levels = floors.iter().map(|floor| &floor.level);
@@ -330,8 +344,8 @@ impl<const D: usize> Hierarchy<D> {
 }
 
 impl Bottom {
-    fn new<const D: usize>(level: &Level<D>) -> Self {
-        if level.unknowns > MOST_FACTORED {
+    fn new<const D: usize>(level: &Level<D>, smoother: Smoother) -> Self {
+        if level.unknowns > MOST_FACTORED || smoother == Smoother::JacobiNaive {
             return Bottom::default();
         }
         let numbers = Numbers::new(level);
@@ -420,4 +434,48 @@ unsafe fn scratch_of<'a, const D: usize>(
     let len = transfer::scratch_len(&level.shape);
     // SAFETY: the scratch memory has a piece for each plane of each component.
     unsafe { std::slice::from_raw_parts_mut(scratch.get().add((z * D + axis) * len), len) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ground::{Extent, Sampled};
+    use super::super::sine::Sine;
+    use super::*;
+
+    fn hierarchy(options: ViscousOptions) -> Hierarchy<2> {
+        let body = Sine::new(12);
+        let extent = Extent::of(&body).expect("a body");
+        let shape = Shape::new(extent.cells).expect("a small lattice");
+        let ground = Sampled::new(&body, extent);
+        let level = Level::new(shape, &ground, 144.0, None);
+        Hierarchy::new(level, ground, options, Vec::new())
+    }
+
+    #[test]
+    fn the_naive_baseline_factors_nothing() {
+        let is_factored = |smoother| {
+            let options = ViscousOptions {
+                smoother,
+                ..ViscousOptions::default()
+            };
+            hierarchy(options).bottom.factors.is_some()
+        };
+        assert!(is_factored(Smoother::Jacobi));
+        assert!(!is_factored(Smoother::JacobiNaive));
+    }
+
+    #[test]
+    fn methods_without_a_cycle_have_no_vectors_for_it() {
+        for method in [ViscousMethod::PcgIc, ViscousMethod::PcgJacobi] {
+            let options = ViscousOptions {
+                method,
+                ..ViscousOptions::default()
+            };
+            let floors = hierarchy(options).floors;
+            assert_eq!(floors.len(), 1);
+            let vectors = [&floors[0].x, &floors[0].y, &floors[0].b];
+            assert!(vectors.iter().all(|v| v.iter().all(|v| v.is_empty())));
+            assert!(floors[0].scratch.is_empty());
+        }
+    }
 }

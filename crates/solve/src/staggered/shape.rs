@@ -107,11 +107,6 @@ impl<const D: usize> Shape<D> {
         at
     }
 
-    /// The shape that covers this one with cells of twice the side.
-    pub fn halved(&self) -> Self {
-        Shape::new(self.cells.map(|n| n.div_ceil(2))).expect("a coarser lattice is smaller")
-    }
-
     /// The number of a block among those of [`block_count`](Self::block_count).
     #[inline(always)]
     pub fn block(&self, index: usize) -> usize {

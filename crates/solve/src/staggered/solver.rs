@@ -247,8 +247,8 @@ impl<const D: usize> ViscousSolver<D> {
         let numbers = Numbers::new(level);
         let a = matrix(level, &numbers)?;
         let faces = numbers.iter();
-        let rhs = faces.map(|(axis, index)| self.right_hand_side(level, axis, index));
-        let rhs = rhs.collect();
+        let mut rhs = Vec::with_capacity(numbers.count());
+        rhs.extend(faces.map(|(axis, index)| self.right_hand_side(level, axis, index)));
         Ok((a, rhs, numbers))
     }
 
@@ -284,7 +284,8 @@ impl<const D: usize> ViscousSolver<D> {
 
     fn solve_assembled(&mut self, tol: &Tolerance) -> Result<Outcome, SolveError> {
         let (a, rhs, numbers) = self.system()?;
-        let mut x: Vec<f64> = numbers.iter().map(|(axis, i)| self.x[axis][i]).collect();
+        let mut x = Vec::with_capacity(numbers.count());
+        x.extend(numbers.iter().map(|(axis, i)| self.x[axis][i]));
         let mut assembled = Assembled::new(&a, self.options.method);
         let outcome = assembled.solve(&a, &rhs, &mut x, tol)?;
         for ((axis, i), x) in numbers.iter().zip(x) {

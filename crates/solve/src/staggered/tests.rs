@@ -70,6 +70,9 @@ fn kernels_apply_the_matrix<const D: usize>(body: &impl Body<D>) {
         assert_eq!(numbers.count(), floor.level.unknowns);
         let a = matrix(&floor.level, &numbers).expect("a matrix");
         assert!(a.is_symmetric(0.0), "not symmetric to the last bit");
+        let (starts, columns, values) = a.clone().into_parts();
+        assert_eq!(starts[numbers.count()] as usize, columns.len());
+        assert!(values.iter().all(|value| *value != 0.0));
         floor.x = fill_noise(floor, 7);
         let x: Vec<f64> = numbers
             .iter()

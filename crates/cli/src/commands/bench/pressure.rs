@@ -28,7 +28,7 @@ pub fn pressure(args: &BenchPressure, console: Console) -> Outcome {
     check_outputs(plot, dump)?;
     let pool = pool::pool(args.common.threads.count)?;
     let tolerance = args.common.tolerance();
-    let courses = plan.program.run(
+    let mut findings = plan.program.run(
         &pool,
         console,
         |scene| {
@@ -45,18 +45,17 @@ pub fn pressure(args: &BenchPressure, console: Console) -> Outcome {
         },
     )?;
     if let Some(table) = plan.table {
-        console.say(text::table(table, &courses));
+        console.say(text::table(table, &findings.courses));
     }
-    tell_dump(dump, &courses, console);
-    draw(plot, "Pressure systems", &courses, console)?;
+    tell_dump(dump, &findings.courses, console);
+    draw(plot, "Pressure systems", &mut findings, console);
     let threads = pool.current_num_threads();
-    let mut document = course::document(&courses, tolerance.relative, threads);
+    let mut document = course::document(&findings.courses, tolerance.relative, threads);
     document["warm_start"] = json!(!args.cold);
     if let Some(table) = plan.table {
-        document["table"] = text::table_json(table, &courses);
+        document["table"] = text::table_json(table, &findings.courses);
     }
-    console.document(&document);
-    Ok(())
+    findings.conclude(document, console)
 }
 
 /// Methods for pressure.
@@ -69,7 +68,7 @@ struct PressureEntrants {
 }
 
 impl Entrants for PressureEntrants {
-    fn pressure(&mut self, at: Moment, problem: &Problem<'_>) -> Outcome {
+    fn pressure(&mut self, at: Moment, problem: &Problem<'_>) -> Outcome<Option<usize>> {
         if let Some(dump) = &self.dump {
             dump.pressure(at, problem)?;
         }
@@ -79,12 +78,11 @@ impl Entrants for PressureEntrants {
         for entry in &mut self.entries {
             entry.solve(problem, self.carry.as_ref(), &self.tolerance);
         }
-        Ok(())
+        Ok(Some(problem.b.len()))
     }
 
     fn count(&self, report: &StepReport, systems: &mut Census) {
         let pressure = &report.pressure;
-        systems.add(pressure.unknowns);
         systems.add_walls(pressure.wall_cells, pressure.separated_cells);
     }
 

@@ -38,8 +38,8 @@ impl Entry {
         }
     }
 
-    /// Solves a system from the guess that comes with it.
-    pub fn solve(&mut self, problem: &dyn ViscosityProblem, tolerance: &Tolerance) {
+    /// Solves a system from the guess that comes with it; how many unknowns it has.
+    pub fn solve(&mut self, problem: &dyn ViscosityProblem, tolerance: &Tolerance) -> usize {
         let options = self.choice.options;
         let attempt = self.memory.count(|| attempt(problem, options, tolerance));
         self.tally.add_system(attempt.seconds);
@@ -62,6 +62,7 @@ impl Entry {
             status,
         };
         self.detail = Some(self.detail.map_or(detail, |others| others.with(detail)));
+        attempt.unknowns
     }
 
     /// What it took.

@@ -1,6 +1,6 @@
 //! The viscosity systems of a scene.
 
-use plash_liquid::{StepReport, ViscosityProblem};
+use plash_liquid::ViscosityProblem;
 use plash_scene::Scene;
 use plash_solve::Tolerance;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::plan::{Case, choices};
 use super::text;
 use crate::args::BenchViscosity;
 use crate::commands::bench::arena::{Entrants, Moment, Program, Wanted};
-use crate::commands::bench::course::{self, Census};
+use crate::commands::bench::course;
 use crate::commands::bench::dump::Dump;
 use crate::commands::bench::row::Row;
 use crate::commands::bench::text::course as course_text;
@@ -27,7 +27,7 @@ pub fn compare(args: &BenchViscosity, console: Console) -> Outcome {
     check_outputs(plot, dump)?;
     let pool = pool::pool(args.common.threads.count)?;
     let tolerance = args.common.tolerance();
-    let courses = program.run(
+    let mut findings = program.run(
         &pool,
         console,
         |scene| {
@@ -43,13 +43,12 @@ pub fn compare(args: &BenchViscosity, console: Console) -> Outcome {
             console.say(course_text(course, &text::SCENE_COLUMNS) + "\n");
         },
     )?;
-    tell_dump(dump, &courses, console);
-    draw(plot, "Viscosity systems", &courses, console)?;
+    tell_dump(dump, &findings.courses, console);
+    draw(plot, "Viscosity systems", &mut findings, console);
     let threads = pool.current_num_threads();
-    let mut document = course::document(&courses, tolerance.relative, threads);
+    let mut document = course::document(&findings.courses, tolerance.relative, threads);
     document["contrast"] = Value::Null;
-    console.document(&document);
-    Ok(())
+    findings.conclude(document, console)
 }
 
 /// From arguments to what is run.
@@ -95,20 +94,15 @@ struct ViscosityEntrants {
 }
 
 impl Entrants for ViscosityEntrants {
-    fn viscosity(&mut self, at: Moment, problem: &dyn ViscosityProblem) -> Outcome {
+    fn viscosity(&mut self, at: Moment, problem: &dyn ViscosityProblem) -> Outcome<Option<usize>> {
         if let Some(dump) = &self.dump {
             dump.viscosity(at, problem)?;
         }
+        let mut unknowns = 0;
         for entry in &mut self.entries {
-            entry.solve(problem, &self.tolerance);
+            unknowns = entry.solve(problem, &self.tolerance);
         }
-        Ok(())
-    }
-
-    fn count(&self, report: &StepReport, systems: &mut Census) {
-        if let Some(viscosity) = &report.viscosity {
-            systems.add(viscosity.unknowns);
-        }
+        Ok(Some(unknowns))
     }
 
     fn rows(&self, case: &str, size: u64) -> Vec<Row> {

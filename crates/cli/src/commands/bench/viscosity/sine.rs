@@ -10,7 +10,7 @@ use super::entry::Entry;
 use super::plan::{Case, Plan};
 use super::text;
 use crate::args::BenchViscosity;
-use crate::commands::bench::course::{self, Census, Course};
+use crate::commands::bench::course::{self, Census, Course, Findings};
 use crate::commands::bench::dump::{self, Lattice};
 use crate::commands::bench::row::Row;
 use crate::commands::bench::{check_outputs, draw, tell_errors};
@@ -25,29 +25,34 @@ pub fn compare(args: &BenchViscosity, console: Console) -> Outcome {
     let plot = args.common.plot.as_deref();
     check_outputs(plot, args.dump.as_deref())?;
     let pool = pool::pool(args.common.threads.count)?;
-    let mut courses = Vec::new();
+    let mut findings = Findings::default();
     for &size in &plan.sizes {
-        if let Some(folder) = &args.dump {
-            let path = folder.join(plan.file_name(size));
-            pool.install(|| save(&plan, size, &path))?;
-            console.say(format!("{} holds the system", path.display()));
+        let ended = pool.install(|| {
+            if let Some(folder) = &args.dump {
+                let path = folder.join(plan.file_name(size));
+                save(&plan, size, &path)?;
+                console.say(format!("{} holds the system", path.display()));
+            }
+            // Comparisons take long: what is known outlives a Ctrl-C.
+            let tell = |row: &Row| console.note(text::progress(row));
+            Ok((run(&plan, size, tell), None))
+        });
+        findings.add(ended, |course| tell_errors(course, console))?;
+        if findings.failure.is_some() {
+            break;
         }
-        // Comparisons take long: what is known outlives a Ctrl-C.
-        let tell = |row: &Row| console.note(text::progress(row));
-        let course = pool.install(|| run(&plan, size, tell));
-        tell_errors(&course, console);
-        courses.push(course);
     }
-    console.say(text::courses(&plan, &courses));
-    if let Some(text) = text::beside_published(&plan, &courses) {
+    let courses = &findings.courses;
+    console.say(text::courses(&plan, courses));
+    if let Some(text) = text::beside_published(&plan, courses) {
         console.say(format!("\n{text}"));
     }
     if let Some(text) = text::left_out(&plan) {
         console.say(text);
     }
-    draw(plot, "Viscosity systems", &courses, console)?;
-    console.document(&document(&plan, &courses, pool.current_num_threads()));
-    Ok(())
+    draw(plot, "Viscosity systems", &mut findings, console);
+    let document = document(&plan, &findings.courses, pool.current_num_threads());
+    findings.conclude(document, console)
 }
 
 fn document(plan: &Plan, courses: &[Course], threads: usize) -> serde_json::Value {
