@@ -231,7 +231,10 @@ fn velocities_without_a_lattice_are_refused_by_multigrid_alone() {
     // Places that the entries of the matrix do not fit.
     let scattered = (0..32).map(|i| f64::from(i * i)).collect();
     velocities("scattered.npz", plain().with_coords(2, scattered));
-    for file in ["lost.npz", "scattered.npz"] {
+    let places = (0..32).map(f64::from).collect();
+    let bare = plain().with_coords(2, places).of_kind(Kind::Viscosity);
+    bare.write(&place.path("bare.npz")).expect("a file");
+    for file in ["lost.npz", "scattered.npz", "bare.npz"] {
         for method in ["mgpcg", "box"] {
             let ended = place.plash(&["solve", file, "--method", method]);
             assert_eq!(ended.code, 2, "{}", ended.stderr);

@@ -76,12 +76,9 @@ fn frame(archive: &Archive<'_>, rows: usize) -> Result<Frame, ReadError> {
         let small = |v| i8::try_from(v).ok().filter(|c| (0..3).contains(c));
         array.integers("a component 0, 1 or 2", small)
     })?;
-    if let Some(components) = components {
-        (frame.kind, frame.components) = (kind.unwrap_or_default(), components);
-    } else if kind == Some(Kind::Viscosity) {
-        let message = "missing; viscosity needs a component for each unknown";
-        return Err(Fault::new("comp", message).into());
-    }
+    // Without components there is no lattice of velocities, but still a matrix.
+    frame.kind = kind.unwrap_or_default();
+    frame.components = components.unwrap_or_default();
     Ok(frame)
 }
 
@@ -218,8 +215,10 @@ pub(crate) fn write_problem(stored: &Stored) -> Result<Vec<u8>, Fault> {
     }
     let components = stored.components();
     let zeros = vec![0; if components.is_empty() { n } else { 0 }];
-    let components = components.iter().chain(&zeros).map(|&c| c as u8);
-    add("comp", npy::write("|i1", &[n], components))?;
+    if stored.kind() == Kind::Pressure || !components.is_empty() {
+        let components = components.iter().chain(&zeros).map(|&c| c as u8);
+        add("comp", npy::write("|i1", &[n], components))?;
+    }
     let kind = stored.kind().as_str();
     let wide = kind.chars().flat_map(|c| (c as u32).to_le_bytes());
     add("kind", npy::write(&format!("<U{}", kind.len()), &[], wide))?;

@@ -50,6 +50,13 @@ impl Stored {
         self
     }
 
+    /// The same, of another kind.
+    #[must_use]
+    pub fn of_kind(mut self, kind: Kind) -> Stored {
+        self.frame.kind = kind;
+        self
+    }
+
     /// The same, its unknowns velocities of these components.
     ///
     /// # Panics

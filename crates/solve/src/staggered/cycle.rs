@@ -447,7 +447,7 @@ mod tests {
         let extent = Extent::of(&body).expect("a body");
         let shape = Shape::new(extent.cells).expect("a small lattice");
         let ground = Sampled::new(&body, extent);
-        let level = Level::new(shape, &ground, 144.0, None);
+        let level = Level::new(shape, ground.open, &ground, 144.0, None);
         Hierarchy::new(level, ground, options, Vec::new())
     }
 

@@ -2,7 +2,7 @@
 
 use plash_problem::{Opened, SYMMETRY, Stored};
 use plash_solve::staggered::{Assembled, Faces, RecoverError, StoredSolver, ViscousMethod};
-use plash_solve::{Outcome as Ended, Solution, SolveError, Tolerance};
+use plash_solve::{Outcome as Ended, Solution, SolveError, Status, Tolerance};
 
 use super::{Facts, Problem, Run, Seconds, Solved, refused, unsolvable};
 use crate::args::Solve;
@@ -26,9 +26,10 @@ pub fn solve(
         }
         other => (Some(other), Ok(None)),
     });
-    if let Some(run) = run? {
-        return Ok(run);
-    }
+    let tried = match run? {
+        Some(run) if choice.is_some() || !is_stuck(&run.0) => return Ok(run),
+        other => other,
+    };
     // Only the whole matrix tells what is wrong with it, and other methods need it.
     let (stored, read) = timed(|| match problem {
         Some(problem) => problem.whole(),
@@ -36,11 +37,15 @@ pub fn solve(
     });
     let stored = stored.map_err(refused)?;
     let mut x = vec![0.0; stored.unknowns()];
-    let solved = match choice {
-        Some(choice) => by_matrix(choice, &stored, &mut x, tolerance),
-        None => by_some_method(&stored, &mut x, tolerance, console),
+    let solved = match (choice, &tried) {
+        (Some(choice), _) => by_matrix(choice, &stored, &mut x, tolerance),
+        (None, None) => by_some_method(&stored, &mut x, tolerance, console),
+        (None, Some(run)) => by_second_method(&stored, &mut x, tolerance, &run.0, console),
     };
     let mut solved = solved.map_err(|error| unsolvable(args, &error))?;
+    if let Some(run) = tried.filter(|run| run.0.solution.residual <= solved.solution.residual) {
+        return Ok(run);
+    }
     solved.seconds.read = lost + read;
     let nonzeros = stored.matrix().nonzeros();
     let facts = Facts::new(stored.frame(), nonzeros, &solved.solution);
@@ -81,7 +86,12 @@ fn by_rows(
     Ok(Some((solved, facts, x)))
 }
 
-/// Multigrid if there is a lattice for it, and otherwise a method that needs none.
+/// Whether a method has got as far as it can, and not far enough.
+fn is_stuck(solved: &Solved) -> bool {
+    solved.solution.status == Status::Stagnated
+}
+
+/// Multigrid if there is a lattice for it and it gets there, and otherwise a method that needs none.
 fn by_some_method(
     stored: &Stored,
     x: &mut [f64],
@@ -90,17 +100,52 @@ fn by_some_method(
 ) -> Result<Solved, SolveError> {
     let first = Choice::default();
     let (tried, lost) = timed(|| by_matrix(first, stored, x, tolerance));
-    let Err(SolveError::NotStaggered { reason }) = tried else {
-        return tried;
+    let mut solved = match tried {
+        Err(SolveError::NotStaggered { reason }) => {
+            let method = first.options.method;
+            let why = format!("there is no lattice for {method}: {reason}");
+            by_safe_method(stored, x, tolerance, &why, console)?
+        }
+        Ok(solved) if is_stuck(&solved) => {
+            let mut other = vec![0.0; x.len()];
+            let second = by_second_method(stored, &mut other, tolerance, &solved, console)?;
+            if solved.solution.residual <= second.solution.residual {
+                return Ok(solved);
+            }
+            x.copy_from_slice(&other);
+            second
+        }
+        other => return other,
     };
-    let second = Choice::assembled(ViscousMethod::PcgIc);
-    console.note(format!(
-        "note: there is no lattice for {}: {reason}; solving by {}",
-        first.options.method, second.options.method
-    ));
-    let mut solved = by_matrix(second, stored, x, tolerance)?;
-    solved.fell_back = true;
     solved.seconds.convert += lost;
+    Ok(solved)
+}
+
+/// What follows a method that is stuck.
+fn by_second_method(
+    stored: &Stored,
+    x: &mut [f64],
+    tolerance: &Tolerance,
+    first: &Solved,
+    console: Console,
+) -> Result<Solved, SolveError> {
+    let solution = &first.solution;
+    let why = format!("{} {}", first.method, solution.status);
+    by_safe_method(stored, x, tolerance, &why, console)
+}
+
+/// The method that needs nothing but the matrix, and a note why it is taken.
+fn by_safe_method(
+    stored: &Stored,
+    x: &mut [f64],
+    tolerance: &Tolerance,
+    why: &str,
+    console: Console,
+) -> Result<Solved, SolveError> {
+    let safe = Choice::assembled(ViscousMethod::PcgIc);
+    console.note(format!("note: {why}; solving by {}", safe.options.method));
+    let mut solved = by_matrix(safe, stored, x, tolerance)?;
+    solved.fell_back = true;
     Ok(solved)
 }
 
