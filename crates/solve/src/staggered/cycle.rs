@@ -379,6 +379,11 @@ fn coarsen<const D: usize>(levels: &mut Vec<Level<D>>, ground: impl Fine<D>, smo
         };
         let below = &levels[levels.len() - 1];
         let level = Level::above(below, shape, &coarse, coarse.graded(&shape));
+        // Nobody else asks for them.
+        let below = levels.len() - 1;
+        for component in &mut levels[below].components {
+            component.anchors = Vec::new();
+        }
         if level.unknowns == 0 {
             break;
         }

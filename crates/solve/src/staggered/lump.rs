@@ -58,7 +58,9 @@ impl<const D: usize> Masses<D> {
                 for (r, b) in (0..shape.plane_rows()).flat_map(|r| blocks(shape, r)) {
                     let mut at = shape.row_at(z, r);
                     at[0] = (b * BLOCK) as i32;
-                    if let Some(found) = block(sieve.faces(axis, at), ground, fine, axis, at) {
+                    let mut sifted = sieve.faces(axis, at);
+                    sifted.faces &= within(shape, axis, at);
+                    if let Some(found) = block(sifted, ground, fine, axis, at) {
                         let first = shape.index(at) - shape.origin - z * plane;
                         mass[first..][..BLOCK].copy_from_slice(&found.mass);
                         spring[first..][..BLOCK].copy_from_slice(&found.spring);
@@ -116,6 +118,18 @@ impl<const D: usize> Masses<D> {
         } else {
             sample
         }
+    }
+}
+
+/// Which of eight faces lie in the lattice: on a cell of it along their axis, in one across it.
+fn within<const D: usize>(shape: &Shape<D>, axis: usize, at: [i32; D]) -> u64 {
+    let count = |a: usize| shape.cells[a] + usize::from(a == axis);
+    if (1..D).any(|a| at[a] as usize >= count(a)) {
+        return 0;
+    }
+    match count(0).saturating_sub(at[0] as usize) {
+        rest @ 0..BLOCK => (1 << rest) - 1,
+        _ => 0xff,
     }
 }
 

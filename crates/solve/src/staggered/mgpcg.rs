@@ -13,7 +13,7 @@ use crate::vector;
 /// liquid is stiff. It is computed afresh when it has fallen this far, or after so many iterations;
 /// directions stay as they are, so that nothing is lost (van der Vorst and Ye 2000). Starting again
 /// instead takes twice as many iterations on a stiff body in the air.
-const FALL: f64 = 1e-2;
+const FALL: f64 = 1e-3;
 const STRETCH: usize = 8;
 
 /// Iterations in which the residual must halve at least once.
