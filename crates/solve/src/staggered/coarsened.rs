@@ -16,6 +16,8 @@ pub struct Coarsened<const D: usize> {
     /// Shares of the finer level's cells, padded to whole coarse cells.
     octant_share: Vec<f32>,
     share: Vec<f32>,
+    /// Whether cells are full and no wall holds anything in them.
+    plain: Vec<bool>,
     relative: Option<Vec<f32>>,
 }
 
@@ -56,7 +58,7 @@ impl<const D: usize> Coarsened<D> {
         let cells = finer.map(|n| n.div_ceil(2));
         let padded = cells.map(|n| 2 * n);
         let is_beyond = |at: [i32; D]| (0..D).any(|a| at[a] as usize >= finer[a]);
-        let octant_share = gather(padded, |at| match is_beyond(at) {
+        let octant_share: Vec<f32> = gather(padded, |at| match is_beyond(at) {
             true => 0.0,
             false => fine.share(at),
         });
@@ -64,6 +66,10 @@ impl<const D: usize> Coarsened<D> {
         let share = gather(cells, |cell| {
             let sum: f32 = children.of(cell, &octant_share).sum();
             sum / (1 << D) as f32
+        });
+        let plain = gather(cells, |cell| {
+            share[linear(cells, cell)] == 1.0
+                && (0..1usize << D).all(|o| fine.is_plain(child(cell, o)))
         });
         let relative = (!is_uniform).then(|| {
             gather(cells, |cell| {
@@ -83,6 +89,7 @@ impl<const D: usize> Coarsened<D> {
             children,
             octant_share,
             share,
+            plain,
             relative,
         }
     }
@@ -93,21 +100,42 @@ impl<const D: usize> Coarsened<D> {
         Some(spread(shape, relative, self.stiffness))
     }
 
-    /// The stiffness around the low corner of a cell, of what there is.
+    /// The mean stiffness around the low corner of a cell, of what there is.
     pub fn stiffness_near(&self, at: [i32; D]) -> f32 {
         if self.relative.is_none() {
             return self.stiffness;
         }
         let (mut sum, mut count) = (0.0, 0);
+        self.each_near(at, |relative| {
+            sum += relative;
+            count += 1;
+        });
+        self.stiffness * sum / count.max(1) as f32
+    }
+
+    /// The least of them.
+    pub fn least_stiffness_near(&self, at: [i32; D]) -> f32 {
+        if self.relative.is_none() {
+            return self.stiffness;
+        }
+        let mut least = f32::INFINITY;
+        self.each_near(at, |relative| least = least.min(relative));
+        if least.is_finite() {
+            self.stiffness * least
+        } else {
+            0.0
+        }
+    }
+
+    /// Visits the relative stiffness of what there is in the cells around one.
+    fn each_near(&self, at: [i32; D], mut visit: impl FnMut(f32)) {
         for k in 0..3usize.pow(D as u32) {
             let by = |a: usize| (k / 3usize.pow(a as u32) % 3) as i32 - 1;
             let cell = std::array::from_fn(|a| at[a] + by(a));
-            if self.contains(cell) && self.relative_stiffness(cell) > 0.0 {
-                sum += self.relative_stiffness(cell);
-                count += 1;
+            if self.contains(cell) && self.share(cell) > 0.0 {
+                visit(self.relative_stiffness(cell));
             }
         }
-        self.stiffness * sum / count.max(1) as f32
     }
 
     fn contains(&self, cell: [i32; D]) -> bool {
@@ -138,7 +166,7 @@ impl<const D: usize> Contents<D> for Coarsened<D> {
         Kind {
             is_there: share > 0.0,
             is_full: share == 1.0,
-            is_plain: share == 1.0,
+            is_plain: self.plain[linear(self.cells, cell)],
         }
     }
 }
@@ -150,6 +178,10 @@ impl<const D: usize> Fine<D> for Coarsened<D> {
 
     fn share(&self, cell: [i32; D]) -> f32 {
         self.share[linear(self.cells, cell)]
+    }
+
+    fn is_plain(&self, cell: [i32; D]) -> bool {
+        self.plain[linear(self.cells, cell)]
     }
 
     fn relative_stiffness(&self, cell: [i32; D]) -> f32 {

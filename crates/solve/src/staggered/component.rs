@@ -370,7 +370,7 @@ impl Eight {
             anchors.spring[lane] += bounds.springs[lane];
             let bound = bounds.total(lane) + mass[lane];
             inverse[lane] = if bound > 0.0 { 1.0 / bound } else { 0.0 };
-            self.count += usize::from(bound > 0.0);
+            self.count += usize::from(inverse[lane] > 0.0);
         }
     }
 

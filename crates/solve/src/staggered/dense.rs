@@ -33,8 +33,11 @@ pub fn linear<const D: usize>(cells: [usize; D], at: [i32; D]) -> usize {
 }
 
 /// An array of `f` over all cells.
-pub fn gather<const D: usize>(cells: [usize; D], f: impl Fn([i32; D]) -> f32 + Sync) -> Vec<f32> {
-    let mut values = vec![0.0; cells.iter().product()];
+pub fn gather<T: Copy + Default + Send, const D: usize>(
+    cells: [usize; D],
+    f: impl Fn([i32; D]) -> T + Sync,
+) -> Vec<T> {
+    let mut values = vec![T::default(); cells.iter().product()];
     values
         .par_chunks_mut(cells[0])
         .with_min_len(64)

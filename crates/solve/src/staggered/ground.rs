@@ -62,6 +62,8 @@ pub trait Fine<const D: usize>: Sync {
     fn cells(&self) -> [usize; D];
     /// The share of a cell that is filled and not solid.
     fn share(&self, cell: [i32; D]) -> f32;
+    /// Whether a cell is full and no wall holds a face of it.
+    fn is_plain(&self, cell: [i32; D]) -> bool;
     /// The stiffness in a cell, relative to the level's.
     fn relative_stiffness(&self, cell: [i32; D]) -> f32;
 }
@@ -417,6 +419,12 @@ impl<B: Body<D>, const D: usize> Fine<D> for Sampled<'_, B, D> {
                 part[..1 << D].iter().sum::<f32>() / (1 << D) as f32
             }
         }
+    }
+
+    fn is_plain(&self, cell: [i32; D]) -> bool {
+        let is_held = |a: usize| [0, 1].iter().any(|&by| self.is_held(a, moved(cell, a, by)));
+        let code = self.code(cell);
+        code == FULL || code == FULL | NEAR && !(0..D).any(is_held)
     }
 
     fn relative_stiffness(&self, cell: [i32; D]) -> f32 {

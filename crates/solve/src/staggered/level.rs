@@ -277,14 +277,13 @@ fn interior_row<const D: usize>(
     row
 }
 
-/// The bound of a row whose samples have only free faces.
+/// The bound of a row whose samples have only free faces, summed in the order of other rows.
 #[inline]
 fn interior_bound<const D: usize>(row: &Row) -> f32 {
-    let mut bound = row.mass + 2.0 * (row.cell[0] + row.cell[1]);
-    for k in 0..D - 1 {
-        bound += 4.0 * (row.edge[k][0] + row.edge[k][1]);
-    }
-    bound
+    let cells = row.cell.iter().map(|weight| 2.0 * weight);
+    let edges = row.edge[..D - 1].iter().flatten();
+    let sum = cells.chain(edges.map(|weight| 4.0 * weight)).sum::<f32>();
+    sum + row.mass
 }
 
 /// Adds the rows of lanes in the interior of the eight faces from `at`.

@@ -20,8 +20,9 @@ use super::sieve::{Sieve, Sifted};
 use super::transfer::restrict_eight;
 use crate::lattice::BLOCK;
 
-/// Coarse samples weigh at least this share of full ones, so that faces beyond the surface are tied to
-/// those within.
+/// Coarse samples weigh at least this share of the softest full ones there could be, so that faces beyond
+/// the surface are tied to those within; never more than a full one does, which rows of the interior
+/// have.
 const LEAST: f32 = 0.003;
 
 /// What a face without mass counts for: it is there.
@@ -88,9 +89,9 @@ impl<const D: usize> Masses<D> {
     ) -> Place {
         let mut place = match uniform.filter(|_| is_full) {
             Some(stiffness) => Place::full(stiffness),
-            None => Place::of(&Around::new(ground, at), is_full),
+            None => Place::of(&Around::new(ground, at)),
         };
-        let least = LEAST * ground.stiffness_near(at);
+        let least = LEAST * ground.least_stiffness_near(at);
         for a in 0..D {
             place.mass[a] = self.at(a, at);
             place.spring[a] = self.spring[a][self.shape.index(at)];

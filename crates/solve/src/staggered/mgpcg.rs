@@ -90,11 +90,8 @@ impl Way {
     }
 
     fn refresh(&mut self, residual: f64) {
-        if residual < 0.5 * self.fresh {
-            self.denied = 0;
-        } else if residual > 2.0 * self.residual {
-            self.denied += 1;
-        }
+        let is_denied = residual > 2.0 * self.residual && residual > 0.5 * self.fresh;
+        self.denied = if is_denied { self.denied + 1 } else { 0 };
         (self.residual, self.fresh) = (residual, residual);
         (self.is_true, self.since) = (true, 0);
         if residual < 0.5 * self.milestone.0 {
@@ -138,7 +135,7 @@ impl<const D: usize> Mgpcg<D> {
         let target = tol.target(task.norm);
         let (initial, start) = self.start(hierarchy, task)?;
         let mut way = Way::new(start);
-        let status = loop {
+        let mut status = loop {
             if way.is_due(target) {
                 self.refresh(hierarchy, task, &mut way)?;
             }
@@ -164,7 +161,9 @@ impl<const D: usize> Mgpcg<D> {
         if !way.is_true {
             self.refresh(hierarchy, task, &mut way)?;
         }
-        if way.residual > task.norm {
+        if way.residual <= target {
+            status = Status::Converged;
+        } else if way.residual > task.norm {
             self.give_up(hierarchy, task, &mut way);
         }
         Ok(Outcome {
@@ -205,9 +204,11 @@ impl<const D: usize> Mgpcg<D> {
         task: &mut Task<'_, D>,
         way: &mut Way,
     ) -> Result<(), SolveError> {
-        let scale = power_of_two_near(way.residual);
-        self.turn *= scale / self.scale;
-        self.scale = scale;
+        if way.residual > 0.0 {
+            let scale = power_of_two_near(way.residual);
+            self.turn *= scale / self.scale;
+            self.scale = scale;
+        }
         let residual = self.true_residual(hierarchy, task);
         way.refresh(finite(residual, way.iterations)?);
         if way.denied > 0 {

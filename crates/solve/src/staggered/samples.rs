@@ -58,8 +58,6 @@ pub struct Place {
     pub spring: [f32; 3],
     /// The bits of low faces that walls or obstacles hold.
     pub held: u8,
-    /// Whether all cells around are full, mirror images beyond walls included.
-    pub is_full: bool,
 }
 
 /// The number of a pair of axes.
@@ -259,7 +257,7 @@ impl Place {
         let walls = ground.has_walls_near(at);
         let mut place = match uniform.filter(|_| is_full) {
             Some(stiffness) => Place::full(stiffness),
-            None => Place::of(&Around::new(ground, at), is_full),
+            None => Place::of(&Around::new(ground, at)),
         };
         for a in 0..D {
             for b in a + 1..D {
@@ -283,16 +281,12 @@ impl Place {
             mass: [1.0; 3],
             spring: [0.0; 3],
             held: 0,
-            is_full: true,
         }
     }
 
     /// A place far from walls.
-    pub fn of<const D: usize>(around: &Around<D>, is_full: bool) -> Self {
-        let mut place = Place {
-            is_full,
-            ..Place::default()
-        };
+    pub fn of<const D: usize>(around: &Around<D>) -> Self {
+        let mut place = Place::default();
         if around.is_empty() {
             return place;
         }

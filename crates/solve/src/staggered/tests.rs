@@ -242,9 +242,51 @@ fn all_levels_are_symmetric<const D: usize>(body: &impl Body<D>) {
     }
 }
 
+/// Soft layers on stiff ones, the softest of no stiffness at all, and air above.
+struct Layers<const D: usize>([f64; 2]);
+
+impl<const D: usize> Body<D> for Layers<D> {
+    fn cells(&self) -> [usize; D] {
+        [24; D]
+    }
+    fn fill(&self, cell: [i32; D]) -> Fill {
+        if cell[1] < 16 {
+            Fill::Full
+        } else {
+            Fill::Empty
+        }
+    }
+    fn uniform_stiffness(&self) -> Option<f64> {
+        None
+    }
+    fn stiffness(&self, cell: [i32; D]) -> f64 {
+        self.0[usize::from(cell[1] >= 12)]
+    }
+    fn is_open(&self, axis: usize, side: usize) -> bool {
+        (axis, side) == (1, 1)
+    }
+    fn is_near_obstacle(&self, _: [i32; D]) -> bool {
+        false
+    }
+    fn distance(&self, _: usize, _: [i32; D]) -> f64 {
+        f64::INFINITY
+    }
+    fn lets_go(&self, _: [i32; D]) -> bool {
+        false
+    }
+}
+
+#[test]
+fn jumps_of_stiffness_leave_all_levels_symmetric() {
+    for stiffness in [[1e4, 1.0], [1e7, 1.0], [1.0, 1e5], [1.0, 0.0], [0.0, 1.0]] {
+        all_levels_are_symmetric(&Layers::<2>(stiffness));
+        all_levels_are_symmetric(&Layers::<3>(stiffness));
+    }
+}
+
 #[test]
 fn thin_posts_leave_all_levels_symmetric() {
-    for at in [18.5, 19.5, 20.5, 21.5] {
+    for at in [18.5, 19.5, 20.0, 20.5, 21.0, 21.5] {
         all_levels_are_symmetric(&Post::<2> { cells: 40, at });
         all_levels_are_symmetric(&Post::<3> { cells: 40, at });
     }

@@ -37,15 +37,16 @@ fn rigid<const D: usize>(n: usize, axis: usize, face: [i32; D]) -> f64 {
 
 const STIFFNESSES: [f64; 4] = [1e-6, 1e-2, 1.0, 1e4];
 
-/// Solves to 10⁻¹², or as far as rounding allows: at a stiffness of 10⁶ that is 10⁻⁸, which is
-/// why the list above ends before.
+/// Solves to 10⁻¹², or as far as rounding allows. A residual is the difference of terms as large as
+/// stiffness times velocity, here up to 10⁷, of which double precision leaves a few 10⁻⁹. What must
+/// hold to 10⁻⁹ is what is compared: velocities and momenta.
 fn solve<const D: usize>(
     solver: &mut ViscousSolver<D>,
     velocity: impl Fn(usize, [i32; D]) -> f64 + Sync,
 ) -> usize {
     solver.load(velocity);
     let outcome = solver.solve(&to(1e-12)).expect("a solve");
-    assert!(outcome.residual < 1e-9, "{outcome:?}");
+    assert!(outcome.residual < 1e-8, "{outcome:?}");
     outcome.iterations
 }
 

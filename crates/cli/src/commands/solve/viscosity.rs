@@ -77,8 +77,10 @@ fn by_rows(
     let nonzeros = matrix.nonzeros();
     drop(matrix);
     let mut x = vec![0.0; frame.unknowns()];
+    // Another method may do where this one breaks down, unless it was asked for.
     let mut solved = match by_multigrid(solver, choice, frame.rhs(), &mut x, tolerance) {
         Err(SolveError::NotStaggered { .. }) => return Ok(None),
+        Err(_) if args.method.as_deref().is_none_or(|name| name == "auto") => return Ok(None),
         other => other.map_err(|error| unsolvable(args, &error))?,
     };
     solved.seconds.read = read;
@@ -106,6 +108,10 @@ fn by_some_method(
             let why = format!("there is no lattice for {method}: {reason}");
             by_safe_method(stored, x, tolerance, &why, console)?
         }
+        Err(error) => {
+            let why = format!("{} failed: {error}", first.options.method);
+            by_safe_method(stored, x, tolerance, &why, console)?
+        }
         Ok(solved) if is_stuck(&solved) => {
             let mut other = vec![0.0; x.len()];
             let second = by_second_method(stored, &mut other, tolerance, &solved, console)?;
@@ -115,7 +121,7 @@ fn by_some_method(
             x.copy_from_slice(&other);
             second
         }
-        other => return other,
+        Ok(solved) => return Ok(solved),
     };
     solved.seconds.convert += lost;
     Ok(solved)

@@ -8,6 +8,8 @@ use crate::staggered::shape::Shape;
 pub struct Cells<const D: usize> {
     cells: [usize; D],
     share: Vec<f32>,
+    /// Whether all faces of cells are unknowns.
+    whole: Vec<bool>,
     /// Stiffness by cell, if it varies.
     stiffness: Option<Vec<f32>>,
 }
@@ -18,11 +20,13 @@ impl<const D: usize> Cells<D> {
         let shape = &weighed.lattice.shape;
         let count = shape.cells.iter().product();
         let mut share = Vec::with_capacity(count);
+        let mut whole = Vec::with_capacity(count);
         let mut stiffness = Vec::with_capacity(if usual.is_some() { 0 } else { count });
         for k in 0..count {
             let cell = Cell::new(weighed, shape.cell_index(k));
             let filled = cell.share(usual);
             share.push(filled);
+            whole.push(cell.free == 2 * D);
             if usual.is_none() {
                 let kappa = 0.5 * cell.weight / filled.max(f32::MIN_POSITIVE);
                 stiffness.push(if filled > 0.0 { kappa } else { 0.0 });
@@ -31,6 +35,7 @@ impl<const D: usize> Cells<D> {
         Cells {
             cells: shape.cells,
             share,
+            whole,
             stiffness: usual.is_none().then_some(stiffness),
         }
     }
@@ -58,6 +63,8 @@ struct Cell {
     weight: f32,
     /// The mean of its free faces' masses, which full ones at most have.
     mass: f32,
+    /// How many of its faces are unknowns.
+    free: usize,
 }
 
 impl Cell {
@@ -66,8 +73,8 @@ impl Cell {
         let mut cell = Cell {
             weight: 0.0,
             mass: 0.0,
+            free: 0,
         };
-        let mut free = 0;
         for axis in 0..D {
             let faces = [index, index + lattice.shape.strides[axis]];
             for (side, face) in faces.into_iter().enumerate() {
@@ -75,11 +82,11 @@ impl Cell {
                     let row = weighed.row_of(number);
                     cell.weight = cell.weight.max(row.cell[1 - side]);
                     cell.mass += row.mass.min(1.0);
-                    free += 1;
+                    cell.free += 1;
                 }
             }
         }
-        cell.mass /= free.max(1) as f32;
+        cell.mass /= cell.free.max(1) as f32;
         cell
     }
 
@@ -101,6 +108,11 @@ impl<const D: usize> Fine<D> for Cells<D> {
 
     fn share(&self, cell: [i32; D]) -> f32 {
         self.share[self.linear(cell)]
+    }
+
+    fn is_plain(&self, cell: [i32; D]) -> bool {
+        let k = self.linear(cell);
+        self.share[k] == 1.0 && self.whole[k]
     }
 
     fn relative_stiffness(&self, cell: [i32; D]) -> f32 {

@@ -174,7 +174,15 @@ impl<const D: usize> Multigrid<D> {
                 break Status::Stagnated;
             }
             last = found;
-            iterations += self.correct(found, target, tol.max_iterations - iterations)?;
+            iterations += match self.correct(found, target, tol.max_iterations - iterations) {
+                Ok(spent) => spent,
+                // It went well before, so these are rounding errors.
+                Err(
+                    SolveError::NotPositiveDefinite { .. }
+                    | SolveError::PreconditionerNotPositiveDefinite { .. },
+                ) if iterations > 0 => break Status::Stagnated,
+                Err(error) => return Err(error),
+            };
             self.add(u);
             found = self.residual(a, b);
         };
