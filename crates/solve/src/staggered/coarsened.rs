@@ -7,6 +7,10 @@ use super::dense::{gather, linear, spread};
 use super::ground::{Contents, Fine, Kind, Octants};
 use super::shape::Shape;
 
+/// Coarse samples weigh at least this share of what full ones do on average around them, so that faces
+/// beyond the surface are tied to those within.
+pub const LEAST: f32 = 0.003;
+
 /// A coarse level: its octants are the cells of the next finer one.
 pub struct Coarsened<const D: usize> {
     cells: [usize; D],
@@ -16,7 +20,8 @@ pub struct Coarsened<const D: usize> {
     /// Shares of the finer level's cells, padded to whole coarse cells.
     octant_share: Vec<f32>,
     share: Vec<f32>,
-    /// Whether cells are full and no wall holds anything in them.
+    /// Whether cells are full, no wall holds anything in them, and the stiffness around is even: their
+    /// samples may be those of the interior.
     plain: Vec<bool>,
     relative: Option<Vec<f32>>,
 }
@@ -67,10 +72,6 @@ impl<const D: usize> Coarsened<D> {
             let sum: f32 = children.of(cell, &octant_share).sum();
             sum / (1 << D) as f32
         });
-        let plain = gather(cells, |cell| {
-            share[linear(cells, cell)] == 1.0
-                && (0..1usize << D).all(|o| fine.is_plain(child(cell, o)))
-        });
         let relative = (!is_uniform).then(|| {
             gather(cells, |cell| {
                 let (mut sum, mut weight) = (0.0, 0.0);
@@ -83,15 +84,21 @@ impl<const D: usize> Coarsened<D> {
                 if weight > 0.0 { sum / weight } else { 0.0 }
             })
         });
-        Coarsened {
+        let mut coarsened = Coarsened {
             cells,
             stiffness,
             children,
             octant_share,
             share,
-            plain,
+            plain: Vec::new(),
             relative,
-        }
+        };
+        coarsened.plain = gather(cells, |cell| {
+            coarsened.share(cell) == 1.0
+                && (0..1usize << D).all(|o| fine.is_plain(child(cell, o)))
+                && (is_uniform || coarsened.is_even(cell))
+        });
+        coarsened
     }
 
     /// The stiffness of cells by memory index, if it varies.
@@ -113,18 +120,15 @@ impl<const D: usize> Coarsened<D> {
         self.stiffness * sum / count.max(1) as f32
     }
 
-    /// The least of them.
-    pub fn least_stiffness_near(&self, at: [i32; D]) -> f32 {
-        if self.relative.is_none() {
-            return self.stiffness;
-        }
-        let mut least = f32::INFINITY;
-        self.each_near(at, |relative| least = least.min(relative));
-        if least.is_finite() {
-            self.stiffness * least
-        } else {
-            0.0
-        }
+    /// Whether the stiffness around a cell is so even that no full sample there weighs less than the
+    /// [least](LEAST).
+    fn is_even(&self, cell: [i32; D]) -> bool {
+        let (mut least, mut most) = (f32::INFINITY, 0.0f32);
+        self.each_near(cell, |relative| {
+            least = least.min(relative);
+            most = most.max(relative);
+        });
+        least >= LEAST * most
     }
 
     /// Visits the relative stiffness of what there is in the cells around one.

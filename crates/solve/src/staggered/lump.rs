@@ -11,7 +11,7 @@
 use rayon::prelude::*;
 
 use super::around::Around;
-use super::coarsened::Coarsened;
+use super::coarsened::{Coarsened, LEAST};
 use super::component::{Anchors, INTERIOR, NONE};
 use super::level::Level;
 use super::samples::{Place, Weight, pair_of};
@@ -19,11 +19,6 @@ use super::shape::{Shape, moved};
 use super::sieve::{Sieve, Sifted};
 use super::transfer::restrict_eight;
 use crate::lattice::BLOCK;
-
-/// Coarse samples weigh at least this share of the softest full ones there could be, so that faces beyond
-/// the surface are tied to those within; never more than a full one does, which rows of the interior
-/// have.
-const LEAST: f32 = 0.003;
 
 /// What a face without mass counts for: it is there.
 const NEXT_TO_NOTHING: f32 = 1e-6;
@@ -91,7 +86,7 @@ impl<const D: usize> Masses<D> {
             Some(stiffness) => Place::full(stiffness),
             None => Place::of(&Around::new(ground, at)),
         };
-        let least = LEAST * ground.least_stiffness_near(at);
+        let least = LEAST * ground.stiffness_near(at);
         for a in 0..D {
             place.mass[a] = self.at(a, at);
             place.spring[a] = self.spring[a][self.shape.index(at)];

@@ -17,7 +17,7 @@ const FALL: f64 = 1e-3;
 const STRETCH: usize = 8;
 
 /// Iterations in which the residual must halve at least once.
-const PATIENCE: usize = 100;
+const PATIENCE: usize = 250;
 
 /// So often in a row the recurrence may fall and the true residual not, each time from new directions:
 /// then rounding is all there is.
