@@ -27,6 +27,7 @@ mod level;
 mod lump;
 mod method;
 mod mgpcg;
+mod patches;
 mod peel;
 mod rhs;
 mod row;

@@ -46,6 +46,10 @@ pub trait Simd: Copy {
     unsafe fn load_pairs(p: *const f32) -> Self::Single;
     /// Adds the sums of neighbouring lanes to four values.
     unsafe fn add_pairs(p: *mut f32, v: Self::Single);
+    /// Sixteen values, every other one from the first and from the second on.
+    unsafe fn load_apart(p: *const f32) -> [Self::Single; 2];
+    /// The lanes with these numbers.
+    unsafe fn permute(v: Self::Single, lanes: [i32; BLOCK]) -> Self::Single;
 
     /// Reads.
     unsafe fn load_wide(p: *const f64) -> Self::Double;
@@ -159,6 +163,16 @@ impl Simd for Portable {
         for l in 0..4 {
             four[l] += v[2 * l] + v[2 * l + 1];
         }
+    }
+    #[inline(always)]
+    unsafe fn load_apart(p: *const f32) -> [Self::Single; 2] {
+        // SAFETY: the caller's promise.
+        let all = unsafe { p.cast::<[f32; 2 * BLOCK]>().read() };
+        [0, 1].map(|odd| std::array::from_fn(|l| all[2 * l + odd]))
+    }
+    #[inline(always)]
+    unsafe fn permute(v: Self::Single, lanes: [i32; BLOCK]) -> Self::Single {
+        lanes.map(|lane| v[lane as usize])
     }
     #[inline(always)]
     unsafe fn load_wide(p: *const f64) -> Self::Double {
@@ -309,6 +323,21 @@ mod avx2 {
             }
         }
         #[inline(always)]
+        unsafe fn load_apart(p: *const f32) -> [__m256; 2] {
+            unsafe {
+                let (low, high) = (_mm256_loadu_ps(p), _mm256_loadu_ps(p.add(BLOCK)));
+                // Within halves of registers first, as 0 2 8 10 4 6 12 14, then in order.
+                let even = _mm256_shuffle_ps::<0b10_00_10_00>(low, high);
+                let odd = _mm256_shuffle_ps::<0b11_01_11_01>(low, high);
+                let in_order = _mm256_setr_epi32(0, 1, 4, 5, 2, 3, 6, 7);
+                [even, odd].map(|v| _mm256_permutevar8x32_ps(v, in_order))
+            }
+        }
+        #[inline(always)]
+        unsafe fn permute(v: __m256, lanes: [i32; BLOCK]) -> __m256 {
+            unsafe { _mm256_permutevar8x32_ps(v, _mm256_loadu_si256(lanes.as_ptr().cast())) }
+        }
+        #[inline(always)]
         unsafe fn load_wide(p: *const f64) -> Pair {
             unsafe { Pair(_mm256_loadu_pd(p), _mm256_loadu_pd(p.add(4))) }
         }
@@ -396,6 +425,11 @@ mod tests {
             let mut four = [0.25f32, 0.5, 1.0, 2.0];
             S::add_pairs(four.as_mut_ptr(), x);
             keep(S::load_pairs(four.as_ptr()));
+            let sixteen: [f32; 16] = std::array::from_fn(|k| a[k % 8] + k as f32);
+            let [even, odd] = S::load_apart(sixteen.as_ptr());
+            keep(even);
+            keep(odd);
+            keep(S::permute(x, [1, 7, 2, 2, 0, 3, 4, 5]));
             let wide = S::load_wide(w.as_ptr());
             keep(S::narrow(wide));
             let x = S::widen(x);

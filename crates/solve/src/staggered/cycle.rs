@@ -9,6 +9,7 @@ use super::ground::Fine;
 use super::kernel::{self, Three};
 use super::level::Level;
 use super::method::{Smoother, ViscousMethod, ViscousOptions};
+use super::patches::Patches;
 use super::schwarz::Schwarz;
 use super::shape::Shape;
 use super::transfer;
@@ -57,8 +58,6 @@ pub struct Floor<const D: usize> {
     pub y: Vector<f32, D>,
     /// The right-hand side.
     pub b: Vector<f32, D>,
-    /// For transfers, by plane and component.
-    scratch: Vec<f32>,
 }
 
 impl<const D: usize> Floor<D> {
@@ -69,13 +68,7 @@ impl<const D: usize> Floor<D> {
             field::clear(vector, level.shape.len, turn);
         }
         let [x, y, b] = vectors;
-        Floor {
-            x,
-            y,
-            b,
-            scratch: vec![0.0; transfer::scratch_len(&level.shape) * level.shape.planes() * D],
-            level,
-        }
+        Floor { x, y, b, level }
     }
 
     /// A level without vectors, for methods that have no cycle.
@@ -85,7 +78,6 @@ impl<const D: usize> Floor<D> {
             x: field::empty(),
             y: field::empty(),
             b: field::empty(),
-            scratch: Vec::new(),
         }
     }
 
@@ -216,6 +208,8 @@ pub struct Hierarchy<const D: usize> {
     smoother: Smoother,
     /// Per level, for the smoothers that work by sets of faces.
     schwarz: Vec<Schwarz<D>>,
+    /// What is solved exactly on the finest level.
+    patches: Patches,
 }
 
 /// The coarsest level.
@@ -250,6 +244,7 @@ impl<const D: usize> Hierarchy<D> {
                 bottom: Bottom::default(),
                 smoother,
                 schwarz: Vec::new(),
+                patches: Patches::default(),
             };
         }
         let mut levels = vec![finest];
@@ -272,6 +267,7 @@ impl<const D: usize> Hierarchy<D> {
             bottom,
             smoother,
             schwarz,
+            patches: Patches::default(),
         }
     }
 
@@ -280,18 +276,35 @@ impl<const D: usize> Hierarchy<D> {
         self.descend(0);
     }
 
+    /// Looks for what holds up a solve whose search direction is `p`; whether cycles are other ones now.
+    /// Smoothers for comparison are left as they are.
+    pub fn patch(&mut self, p: &Vector<f32, D>) -> bool {
+        self.smoother == Smoother::Chebyshev && self.patches.find(&self.floors[0].level, p)
+    }
+
+    /// Forgets what was found for an earlier solve.
+    pub fn unpatch(&mut self) {
+        self.patches = Patches::default();
+    }
+
     fn descend(&mut self, depth: usize) {
         if depth + 1 == self.floors.len() {
             self.solve_bottom();
             return;
         }
         self.smooth(depth, true);
+        if depth == 0 {
+            self.patches.relax(&mut self.floors[0]);
+        }
         self.floors[depth].residual();
         let (fine, coarse) = self.floors.split_at_mut(depth + 1);
         restrict(&fine[depth], &mut coarse[0]);
         self.descend(depth + 1);
         let (fine, coarse) = self.floors.split_at_mut(depth + 1);
         prolong(&coarse[0], &mut fine[depth]);
+        if depth == 0 {
+            self.patches.relax(&mut self.floors[0]);
+        }
         self.smooth(depth, false);
     }
 
@@ -399,14 +412,12 @@ fn coarsen<const D: usize>(levels: &mut Vec<Level<D>>, ground: impl Fine<D>, smo
 /// `coarse.b ← R fine.y`.
 pub fn restrict<const D: usize>(fine: &Floor<D>, coarse: &mut Floor<D>) {
     let b = coarse.b.each_mut().map(|v| Shared(v.as_mut_ptr()));
-    let scratch = Shared(coarse.scratch.as_mut_ptr());
     let level = &coarse.level;
     each_plane(level, &|axis, z| {
-        // SAFETY: a plane is written by one call, and has scratch memory of its own.
+        // SAFETY: a plane is written by one call.
         unsafe {
-            let row = scratch_of(scratch, level, axis, z);
             let (b, r) = (b[axis].get(), &fine.y[axis]);
-            transfer::restrict(&fine.level.shape, r, level, axis, z, b, row);
+            transfer::restrict(&fine.level.shape, r, level, axis, z, b);
         }
     });
 }
@@ -414,31 +425,14 @@ pub fn restrict<const D: usize>(fine: &Floor<D>, coarse: &mut Floor<D>) {
 /// `fine.x ← fine.x + P coarse.x`.
 pub fn prolong<const D: usize>(coarse: &Floor<D>, fine: &mut Floor<D>) {
     let x = fine.x.each_mut().map(|v| Shared(v.as_mut_ptr()));
-    let scratch = Shared(fine.scratch.as_mut_ptr());
     let level = &fine.level;
     each_plane(level, &|axis, z| {
         // SAFETY: as for `restrict`.
         unsafe {
-            let row = scratch_of(scratch, level, axis, z);
             let (x, e) = (x[axis].get(), &coarse.x[axis]);
-            transfer::prolong(&coarse.level.shape, e, level, axis, z, x, row);
+            transfer::prolong(&coarse.level.shape, e, level, axis, z, x);
         }
     });
-}
-
-/// The scratch memory of a plane of a component.
-///
-/// # Safety
-/// Nobody else may use that of the same plane meanwhile.
-unsafe fn scratch_of<'a, const D: usize>(
-    scratch: Shared<f32>,
-    level: &Level<D>,
-    axis: usize,
-    z: usize,
-) -> &'a mut [f32] {
-    let len = transfer::scratch_len(&level.shape);
-    // SAFETY: the scratch memory has a piece for each plane of each component.
-    unsafe { std::slice::from_raw_parts_mut(scratch.get().add((z * D + axis) * len), len) }
 }
 
 #[cfg(test)]
@@ -480,7 +474,6 @@ mod tests {
             assert_eq!(floors.len(), 1);
             let vectors = [&floors[0].x, &floors[0].y, &floors[0].b];
             assert!(vectors.iter().all(|v| v.iter().all(|v| v.is_empty())));
-            assert!(floors[0].scratch.is_empty());
         }
     }
 }

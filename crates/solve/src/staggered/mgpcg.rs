@@ -14,7 +14,10 @@ use crate::vector;
 /// directions stay as they are, so that nothing is lost (van der Vorst and Ye 2000). Starting again
 /// instead takes twice as many iterations on a stiff body in the air.
 const FALL: f64 = 1e-3;
-const STRETCH: usize = 8;
+const STRETCH: usize = 6;
+
+/// So far the residual should fall in that many iterations.
+const SLOW: f64 = 1e-2;
 
 /// Iterations in which the residual must halve at least once.
 const PATIENCE: usize = 250;
@@ -78,6 +81,11 @@ impl Way {
         !self.is_true && (has_fallen || self.since >= STRETCH)
     }
 
+    /// Whether iterations do less than they should.
+    fn is_slow(&self) -> bool {
+        self.since >= STRETCH && self.residual > SLOW * self.fresh
+    }
+
     fn is_stuck(&self) -> bool {
         self.iterations > self.milestone.1 + PATIENCE || self.denied >= DENIALS
     }
@@ -131,13 +139,19 @@ impl<const D: usize> Mgpcg<D> {
         task: &mut Task<'_, D>,
         tol: &Tolerance,
     ) -> Result<Outcome, SolveError> {
+        hierarchy.unpatch();
         self.adopt(&hierarchy.floors[0].level, task.norm);
         let target = tol.target(task.norm);
         let (initial, start) = self.start(hierarchy, task)?;
         let mut way = Way::new(start);
         let mut status = loop {
             if way.is_due(target) {
+                let is_slow = way.is_slow();
                 self.refresh(hierarchy, task, &mut way)?;
+                // Cycles that have become others need new directions.
+                if is_slow && way.residual > target && hierarchy.patch(&self.p) {
+                    self.rho = None;
+                }
             }
             if way.residual <= target {
                 break Status::Converged;

@@ -206,6 +206,36 @@ fn cycles_are_positive_definite_3d() {
     cycles_are_positive_definite(&Sine::<3>::graded(8, 30.0));
 }
 
+/// The same with patches at the faces of a corner of the body, which are solved for exactly.
+fn patched_cycles_are_positive_definite<const D: usize>(body: &impl Body<D>) {
+    let mut hierarchy = hierarchy(body);
+    let floor = &hierarchy.floors[0];
+    let mut p: Vector<f32, D> = field::zeros(floor.level.shape.len, 0);
+    floor
+        .level
+        .free_faces(0)
+        .take(4)
+        .for_each(|i| p[0][i] = 1.0);
+    assert!(hierarchy.patch(&p), "no patch was made");
+    assert!(!hierarchy.patch(&p), "the same patch was made again");
+    let columns = dense_cycle(&mut hierarchy);
+    assert!(is_symmetric(&columns), "not symmetric");
+    assert!(is_positive_definite(&columns));
+    hierarchy.unpatch();
+    let plain = dense_cycle(&mut hierarchy);
+    assert!(plain != columns, "the patch does nothing");
+}
+
+#[test]
+fn patched_cycles_are_positive_definite_2d() {
+    patched_cycles_are_positive_definite(&Sine::<2>::new(24));
+}
+
+#[test]
+fn patched_cycles_are_positive_definite_3d() {
+    patched_cycles_are_positive_definite(&Sine::<3>::new(8));
+}
+
 fn transfers_are_adjoint<const D: usize>(body: &impl Body<D>) {
     let mut hierarchy = hierarchy(body);
     assert!(hierarchy.floors.len() > 1);

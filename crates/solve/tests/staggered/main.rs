@@ -10,3 +10,4 @@ mod manufactured;
 mod operator;
 mod rigid;
 mod threads;
+mod torn;
