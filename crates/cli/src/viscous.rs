@@ -20,6 +20,7 @@ impl Choice {
             options: ViscousOptions {
                 method: ViscousMethod::Mgpcg,
                 smoother,
+                ..ViscousOptions::default()
             },
         });
         let assembled = [ViscousMethod::PcgIc, ViscousMethod::PcgJacobi];

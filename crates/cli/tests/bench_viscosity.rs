@@ -43,6 +43,29 @@ fn check_row(row: &Value, (case, size): (&str, u64), method: &str, systems: u64)
 }
 
 #[test]
+fn coarse_levels_are_made_as_asked() {
+    let place = Place::new();
+    let iterations = ["fractions", "labels"].map(|kind| {
+        let args = ["--size", "24", "--methods", "chebyshev,box", "--json"];
+        let args = [&args[..], &["--coarsening", kind]].concat();
+        let document = place.succeed(&bench(&args)).json();
+        assert_eq!(document["coarsening"], kind);
+        for (row, method) in rows(&document).iter().zip(["chebyshev", "box"]) {
+            check_row(row, ("sine3d", 24), method, 1);
+        }
+        rows(&document)[0]["average_iterations"].as_f64()
+    });
+    assert!(iterations[0] < iterations[1], "{iterations:?}");
+    let refused = place.plash(&bench(&["--coarsening", "label"]));
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused.stderr.contains("fractions or labels"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
 fn every_method_solves_the_system_and_the_rows_say_what_it_took() {
     let place = Place::new();
     let methods = "chebyshev,box,jacobi,jacobi-naive,gauss-seidel,vanka,pcg-ic,pcg-jacobi";

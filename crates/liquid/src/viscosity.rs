@@ -145,7 +145,11 @@ impl<const D: usize> Diffusion<D> {
 }
 
 fn solver<const D: usize>(method: ViscousMethod, smoother: Smoother) -> ViscousSolver<D> {
-    ViscousSolver::new(ViscousOptions { method, smoother })
+    ViscousSolver::new(ViscousOptions {
+        method,
+        smoother,
+        ..ViscousOptions::default()
+    })
 }
 
 /// The stiffness of the liquid; `cells` keeps it where it varies.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use plash_solve::Tolerance;
+use plash_solve::staggered::Coarsening;
 
 use super::{EXIT_CODES, Threads, parse_limit, parse_tolerance};
 
@@ -74,6 +75,10 @@ pub struct BenchViscosity {
     /// jacobi-naive; the table's]
     #[arg(long, value_name = "METHOD,..", value_delimiter = ',')]
     pub methods: Vec<String>,
+    /// What coarse levels of mgpcg are made of: fractions, as in a run, or labels (fluid, solid or air,
+    /// weights of zero and one), as published
+    #[arg(long, value_name = "KIND", default_value = "fractions", value_parser = parse_coarsening)]
+    pub coarsening: Coarsening,
     #[command(flatten)]
     pub period: Period,
     /// For sine2d and sine3d, the largest viscosity over the smallest; above 1 it varies smoothly
@@ -138,6 +143,12 @@ impl Common {
             max_iterations: self.max_iterations,
         }
     }
+}
+
+/// Reads the name of what coarse levels are made of.
+fn parse_coarsening(text: &str) -> Result<Coarsening, String> {
+    text.parse()
+        .map_err(|_| "write fractions or labels".to_owned())
 }
 
 /// Reads a ratio of viscosities. Beyond the most, single precision loses the small one.

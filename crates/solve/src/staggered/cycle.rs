@@ -7,8 +7,9 @@ use super::csr::{Numbers, matrix};
 use super::field::{self, Vector};
 use super::ground::Fine;
 use super::kernel::{self, Three};
+use super::labels::Labels;
 use super::level::Level;
-use super::method::{Smoother, ViscousMethod, ViscousOptions};
+use super::method::{Coarsening, Smoother, ViscousMethod, ViscousOptions};
 use super::patches::Patches;
 use super::schwarz::Schwarz;
 use super::shape::Shape;
@@ -248,7 +249,10 @@ impl<const D: usize> Hierarchy<D> {
             };
         }
         let mut levels = vec![finest];
-        coarsen(&mut levels, ground, smoother);
+        match options.coarsening {
+            Coarsening::Fractions => coarsen(&mut levels, ground, smoother),
+            Coarsening::Labels => coarsen_by_labels(&mut levels, ground, smoother),
+        }
         let mut spare = spare.into_iter();
         let floors: Vec<_> = levels
             .into_iter()
@@ -379,24 +383,17 @@ impl Bottom {
 /// Adds coarser levels to the finest, which is made of `ground`.
 fn coarsen<const D: usize>(levels: &mut Vec<Level<D>>, ground: impl Fine<D>, smoother: Smoother) {
     let is_uniform = levels[0].graded.is_none();
-    let is_fine = |level: &Level<D>| match smoother {
-        Smoother::JacobiNaive => level.shape.cells.iter().any(|&n| n > NAIVE_CELLS),
-        _ => level.unknowns > BOTTOM,
-    };
     let mut stiffness = 0.25 * levels[0].stiffness;
     let mut coarse = Coarsened::new(&ground, stiffness, is_uniform);
     drop(ground);
-    while is_fine(&levels[levels.len() - 1]) {
+    while is_fine(&levels[levels.len() - 1], smoother) {
         let Some(shape) = Shape::new(coarse.cells()) else {
             break;
         };
         let below = &levels[levels.len() - 1];
         let level = Level::above(below, shape, &coarse, coarse.graded(&shape));
-        // Nobody else asks for them.
         let below = levels.len() - 1;
-        for component in &mut levels[below].components {
-            component.anchors = Vec::new();
-        }
+        levels[below].forget_anchors();
         if level.unknowns == 0 {
             break;
         }
@@ -406,6 +403,43 @@ fn coarsen<const D: usize>(levels: &mut Vec<Level<D>>, ground: impl Fine<D>, smo
         }
         stiffness *= 0.25;
         coarse = Coarsened::new(&coarse, stiffness, is_uniform);
+    }
+}
+
+/// The same by labels.
+fn coarsen_by_labels<const D: usize>(
+    levels: &mut Vec<Level<D>>,
+    ground: impl Fine<D>,
+    smoother: Smoother,
+) {
+    let is_uniform = levels[0].graded.is_none();
+    let mut stiffness = 0.25 * levels[0].stiffness;
+    let mut labels = Labels::new(&ground, stiffness, is_uniform);
+    drop(ground);
+    levels[0].forget_anchors();
+    while is_fine(&levels[levels.len() - 1], smoother) {
+        let Some(shape) = Shape::new(labels.cells()) else {
+            break;
+        };
+        let mut level = Level::labelled(shape, &labels, labels.graded(&shape));
+        level.forget_anchors();
+        if level.unknowns == 0 {
+            break;
+        }
+        levels.push(level);
+        if shape.cells.iter().all(|&n| n <= 1) {
+            break;
+        }
+        stiffness *= 0.25;
+        labels = Labels::new(&labels, stiffness, is_uniform);
+    }
+}
+
+/// Whether there is to be a coarser level.
+fn is_fine<const D: usize>(level: &Level<D>, smoother: Smoother) -> bool {
+    match smoother {
+        Smoother::JacobiNaive => level.shape.cells.iter().any(|&n| n > NAIVE_CELLS),
+        _ => level.unknowns > BOTTOM,
     }
 }
 

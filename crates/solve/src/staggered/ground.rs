@@ -60,6 +60,14 @@ pub trait Ground<const D: usize>: Contents<D> {
 pub trait Fine<const D: usize>: Sync {
     /// Cells along each axis.
     fn cells(&self) -> [usize; D];
+    /// Which sides are open; beyond the others there is a wall. Levels that know no walls do not ask.
+    fn open(&self) -> [[bool; 2]; D] {
+        [[true; 2]; D]
+    }
+    /// Whether the middle of a cell is in an obstacle. Likewise.
+    fn is_solid(&self, _: [i32; D]) -> bool {
+        false
+    }
     /// The share of a cell that is filled and not solid.
     fn share(&self, cell: [i32; D]) -> f32;
     /// Whether a cell is full and no wall holds a face of it.
@@ -251,7 +259,7 @@ impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
     }
 
     /// Whether the middle of a cell is in an obstacle.
-    fn is_solid(&self, cell: [i32; D]) -> bool {
+    fn is_in_obstacle(&self, cell: [i32; D]) -> bool {
         // Faces of one cell are no more than a cell side apart.
         let is_far = || self.body.distance(0, self.global(cell)) > 2.0;
         if !self.is_near(cell) || is_far() {
@@ -407,8 +415,16 @@ impl<B: Body<D>, const D: usize> Fine<D> for Sampled<'_, B, D> {
         self.cells
     }
 
+    fn open(&self) -> [[bool; 2]; D] {
+        self.open
+    }
+
+    fn is_solid(&self, cell: [i32; D]) -> bool {
+        self.is_in_obstacle(cell)
+    }
+
     fn share(&self, cell: [i32; D]) -> f32 {
-        if self.is_solid(cell) {
+        if self.is_in_obstacle(cell) {
             return 0.0;
         }
         match self.code(cell) & !NEAR {

@@ -5,7 +5,8 @@ use rayon::prelude::*;
 use super::coarsened::Coarsened;
 use super::component::{Component, Eight, Found, INTERIOR, NONE};
 use super::csr::couplings;
-use super::ground::Ground;
+use super::ground::{Fine, Ground};
+use super::labels::Labels;
 use super::lump::Masses;
 use super::peel::peel;
 use super::row::Row;
@@ -62,6 +63,13 @@ impl<const D: usize> Level<D> {
             masses.place(ground, at, is_full, uniform)
         });
         Level::sieved(shape, stiffness, graded, &sieve, &samples)
+    }
+
+    /// A coarse level of labelled cells.
+    pub fn labelled(shape: Shape<D>, labels: &Labels<D>, graded: Option<Vec<f32>>) -> Self {
+        let sieve = Sieve::new(shape.cells, labels.open(), labels);
+        let samples = sieve.samples(shape.cells, |at, _| labels.place(at));
+        Level::sieved(shape, labels.stiffness, graded, &sieve, &samples)
     }
 
     /// Rows from samples.
@@ -129,6 +137,13 @@ impl<const D: usize> Level<D> {
             graded,
             unknowns: parts.iter().map(|part| part.1).sum(),
             components: parts.map(|part| part.0),
+        }
+    }
+
+    /// Gives up what only a coarser level asks for.
+    pub fn forget_anchors(&mut self) {
+        for component in &mut self.components {
+            component.anchors = Vec::new();
         }
     }
 

@@ -37,6 +37,17 @@ pub enum Smoother {
     Vanka,
 }
 
+/// What the coarse levels of [`ViscousMethod::Mgpcg`] are made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Coarsening {
+    /// How much of each coarse cell is filled, with masses and the hold of walls from the finer level.
+    #[default]
+    Fractions,
+    /// Voxels that are fluid, solid or air, with weights of zero and one (Aanjaneya et al. 2019, sections
+    /// 6.1 and 6.4).
+    Labels,
+}
+
 /// Settings of a [`ViscousSolver`](super::ViscousSolver).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ViscousOptions {
@@ -44,6 +55,9 @@ pub struct ViscousOptions {
     pub method: ViscousMethod,
     /// What smooths in [`ViscousMethod::Mgpcg`].
     pub smoother: Smoother,
+    /// What its coarse levels are made of. A [`StoredSolver`](super::StoredSolver), which knows of no
+    /// walls, always takes fractions.
+    pub coarsening: Coarsening,
 }
 
 macro_rules! named {
@@ -94,6 +108,11 @@ named!(Smoother, "smoother", [
     Vanka => "vanka",
 ]);
 
+named!(Coarsening, "kind of coarse levels", [
+    Fractions => "fractions",
+    Labels => "labels",
+]);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +124,9 @@ mod tests {
         }
         for &smoother in Smoother::ALL {
             assert_eq!(smoother.as_str().parse(), Ok(smoother));
+        }
+        for &coarsening in Coarsening::ALL {
+            assert_eq!(coarsening.as_str().parse(), Ok(coarsening));
         }
         assert!("boxes".parse::<Smoother>().is_err());
     }

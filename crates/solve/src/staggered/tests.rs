@@ -1,5 +1,6 @@
 //! Operators, transfers and cycles against their definitions.
 
+mod labels;
 mod levels;
 
 use super::body::{Body, Fill};
@@ -28,6 +29,14 @@ fn hierarchy<const D: usize>(body: &impl Body<D>) -> Hierarchy<D> {
 }
 
 fn hierarchy_with<const D: usize>(body: &impl Body<D>, smoother: Smoother) -> Hierarchy<D> {
+    let options = ViscousOptions {
+        smoother,
+        ..ViscousOptions::default()
+    };
+    hierarchy_by(body, options)
+}
+
+fn hierarchy_by<const D: usize>(body: &impl Body<D>, options: ViscousOptions) -> Hierarchy<D> {
     let extent = Extent::of(body).expect("a body");
     let shape = Shape::new(extent.cells).expect("a small lattice");
     let ground = Sampled::new(body, extent);
@@ -39,10 +48,6 @@ fn hierarchy_with<const D: usize>(body: &impl Body<D>, smoother: Smoother) -> Hi
         ground.uniform.unwrap_or(1.0),
         graded,
     );
-    let options = ViscousOptions {
-        smoother,
-        ..ViscousOptions::default()
-    };
     Hierarchy::new(level, ground, options, Vec::new())
 }
 
@@ -65,7 +70,10 @@ fn dot<const D: usize>(a: &Vector<f32, D>, b: &Vector<f32, D>) -> f64 {
 }
 
 fn kernels_apply_the_matrix<const D: usize>(body: &impl Body<D>) {
-    let mut hierarchy = hierarchy(body);
+    kernels_apply_the_matrices_of(hierarchy(body));
+}
+
+fn kernels_apply_the_matrices_of<const D: usize>(mut hierarchy: Hierarchy<D>) {
     for floor in &mut hierarchy.floors {
         let numbers = Numbers::new(&floor.level);
         assert_eq!(numbers.count(), floor.level.unknowns);
@@ -100,11 +108,14 @@ fn kernels_apply_the_matrix<const D: usize>(body: &impl Body<D>) {
         let mut rate = 0.0;
         for _ in 0..40 {
             a.apply(&v, &mut y);
+            let energy: f64 = v.iter().zip(&y).map(|(v, y)| v * y).sum();
+            let bound: f64 = v.iter().zip(&bounds).map(|(v, bound)| bound * v * v).sum();
+            rate = energy / bound;
             for (y, bound) in y.iter_mut().zip(&bounds) {
                 *y /= bound;
             }
-            rate = y.iter().map(|y| y * y).sum::<f64>().sqrt();
-            v.iter_mut().zip(&y).for_each(|(v, y)| *v = y / rate);
+            let size = y.iter().map(|y| y * y).sum::<f64>().sqrt();
+            v.iter_mut().zip(&y).for_each(|(v, y)| *v = y / size);
         }
         assert!(rate <= 1.0 + 1e-6, "{rate}");
     }
@@ -311,6 +322,7 @@ fn all_methods_agree<const D: usize>(body: &Sine<D>) {
     let smoothers = Smoother::ALL.iter().map(|&smoother| ViscousOptions {
         method: ViscousMethod::Mgpcg,
         smoother,
+        ..ViscousOptions::default()
     });
     let other = ViscousOptions {
         method: ViscousMethod::PcgIc,

@@ -2,24 +2,30 @@
 
 use crate::common::{Formula, at_most, ball, faces, masses, noise_at, solver, to, way};
 use plash_solve::SolveError;
-use plash_solve::staggered::{Fill, Smoother, ViscousMethod, ViscousOptions, ViscousSolver};
+use plash_solve::staggered::{
+    Coarsening, Fill, Smoother, ViscousMethod, ViscousOptions, ViscousSolver,
+};
 
 const WAYS: [ViscousOptions; 4] = [
     ViscousOptions {
         method: ViscousMethod::Mgpcg,
         smoother: Smoother::Chebyshev,
+        coarsening: Coarsening::Fractions,
     },
     ViscousOptions {
         method: ViscousMethod::Mgpcg,
         smoother: Smoother::Box,
+        coarsening: Coarsening::Fractions,
     },
     ViscousOptions {
         method: ViscousMethod::PcgIc,
         smoother: Smoother::Chebyshev,
+        coarsening: Coarsening::Fractions,
     },
     ViscousOptions {
         method: ViscousMethod::PcgJacobi,
         smoother: Smoother::Chebyshev,
+        coarsening: Coarsening::Fractions,
     },
 ];
 

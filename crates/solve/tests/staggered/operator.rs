@@ -133,6 +133,7 @@ fn all_options() -> impl Iterator<Item = ViscousOptions> {
     let smoothers = Smoother::ALL.iter().map(|&smoother| ViscousOptions {
         method: ViscousMethod::Mgpcg,
         smoother,
+        ..ViscousOptions::default()
     });
     let assembled = [ViscousMethod::PcgIc, ViscousMethod::PcgJacobi];
     smoothers.chain(assembled.map(|method| ViscousOptions {

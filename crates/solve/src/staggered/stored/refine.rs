@@ -10,7 +10,7 @@ use crate::lattice::wave::Shared;
 use crate::outcome::{Outcome, SolveError, Status, Tolerance};
 use crate::staggered::cycle::Hierarchy;
 use crate::staggered::field::{self, Vector};
-use crate::staggered::method::ViscousOptions;
+use crate::staggered::method::{Coarsening, ViscousOptions};
 use crate::staggered::mgpcg::{Mgpcg, Task};
 use crate::staggered::rhs::Values;
 use crate::vector;
@@ -114,7 +114,16 @@ impl<const D: usize> Multigrid<D> {
     fn new(found: Converted<D>, options: ViscousOptions) -> Self {
         let len = found.level.shape.len;
         Multigrid {
-            hierarchy: Hierarchy::new(found.level, found.cells, options, Vec::new()),
+            // A matrix does not tell what its walls are.
+            hierarchy: Hierarchy::new(
+                found.level,
+                found.cells,
+                ViscousOptions {
+                    coarsening: Coarsening::Fractions,
+                    ..options
+                },
+                Vec::new(),
+            ),
             mgpcg: Mgpcg::default(),
             mass: found.mass,
             faces: found.faces,

@@ -2,6 +2,7 @@
 
 use plash_scene::memory::total_ram;
 use plash_solve::Tolerance;
+use plash_solve::staggered::Coarsening;
 
 use super::need::{Need, fits};
 use super::published::Published;
@@ -90,6 +91,8 @@ pub struct Plan {
     pub sizes: Vec<u64>,
     /// What is compared.
     pub choices: Vec<Choice>,
+    /// What coarse levels are made of.
+    pub coarsening: Coarsening,
     /// Largest over smallest viscosity.
     pub contrast: f64,
     /// When a solve is done.
@@ -136,6 +139,7 @@ impl Plan {
             case,
             sizes,
             choices,
+            coarsening: args.coarsening,
             contrast: args.contrast.unwrap_or(1.0),
             tolerance: args.common.tolerance(),
             table,
@@ -160,7 +164,11 @@ pub fn choices(args: &BenchViscosity, table: Option<&Published>) -> Outcome<Vec<
         ([], None) => DEFAULT_METHODS.to_vec(),
         (names, _) => names.iter().map(|name| name.trim()).collect(),
     };
-    chosen(&names, Choice::parse)
+    let mut choices = chosen(&names, Choice::parse)?;
+    for choice in &mut choices {
+        choice.options.coarsening = args.coarsening;
+    }
+    Ok(choices)
 }
 
 /// The test is no simulation.

@@ -48,6 +48,7 @@ pub fn compare(args: &BenchViscosity, console: Console) -> Outcome {
     let threads = pool.current_num_threads();
     let mut document = course::document(&findings.courses, tolerance.relative, threads);
     document["contrast"] = Value::Null;
+    document["coarsening"] = args.coarsening.as_str().into();
     findings.conclude(document, console)
 }
 

@@ -58,6 +58,7 @@ pub fn compare(args: &BenchViscosity, console: Console) -> Outcome {
 fn document(plan: &Plan, courses: &[Course], threads: usize) -> serde_json::Value {
     let mut document = course::document(courses, plan.tolerance.relative, threads);
     document["contrast"] = json!(plan.contrast);
+    document["coarsening"] = json!(plan.coarsening.as_str());
     if let Some(table) = plan.table {
         document["table"] = text::table_json(table, courses);
         let left_out = plan.left_out.iter();

@@ -1,6 +1,7 @@
 //! The comparison as text, and the paper's figures beside ours.
 
 use plash_scene::memory::human_bytes;
+use plash_solve::staggered::Coarsening;
 use serde_json::{Value, json};
 
 use super::plan::{LeftOut, Plan};
@@ -77,9 +78,13 @@ pub fn courses(plan: &Plan, courses: &[Course]) -> String {
         1.0 => String::new(),
         contrast => format!(", viscosity varied by a factor of {contrast}"),
     };
+    let levels = match plan.coarsening {
+        Coarsening::Fractions => "",
+        Coarsening::Labels => ", coarse levels by labels",
+    };
     let rows = courses.iter().flat_map(|course| &course.rows);
     format!(
-        "{}{contrast}, to a residual of {:e}\n{}",
+        "{}{contrast}{levels}, to a residual of {:e}\n{}",
         plan.case.name(),
         plan.tolerance.relative,
         table(&SINE_COLUMNS, rows)
