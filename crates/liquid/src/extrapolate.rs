@@ -68,11 +68,15 @@ fn next_layer<const D: usize>(
         .map(|(row, runs)| {
             let mut found = Vec::new();
             for range in runs.iter().map(|run| run.range(length)) {
-                let blocks = range.clone().step_by(BLOCK).map(|i| row.start + i);
-                for first in blocks.filter(|&first| is_at_border(marks, first, &strides)) {
-                    let end = (first + BLOCK).min(row.start + range.end);
-                    for index in (first..end).filter(|&index| marks[index] == 0) {
-                        found.extend(mean_beside(index).map(|mean| (index as u32, mean)));
+                for first in range.clone().step_by(BLOCK).map(|i| row.start + i) {
+                    let end = row.start + range.end;
+                    let mut rest = next_to_known(marks, first, &strides);
+                    while rest != 0 {
+                        let index = first + rest.trailing_zeros() as usize / 8;
+                        if index < end {
+                            found.extend(mean_beside(index).map(|mean| (index as u32, mean)));
+                        }
+                        rest &= rest - 1;
                     }
                 }
             }
@@ -81,21 +85,29 @@ fn next_layer<const D: usize>(
         .collect()
 }
 
-/// Whether one of a block of faces is unknown and one of them or beside them is known: most blocks are
-/// far inside or far outside.
-fn is_at_border(marks: &[u8], first: usize, strides: &[usize]) -> bool {
+/// A bit in the byte of each of eight faces that is unknown and has a known one beside it: most blocks,
+/// far inside or far outside, have none.
+#[inline]
+fn next_to_known(marks: &[u8], first: usize, strides: &[usize]) -> u64 {
     let block = |from: usize| {
         let mut bytes = [0; BLOCK];
         bytes.copy_from_slice(&marks[from..from + BLOCK]);
-        bytes
+        u64::from_le_bytes(bytes)
     };
-    if !block(first).contains(&0) {
-        return false;
+    // The highest bit of each byte that is not zero.
+    let known = |bytes: u64| {
+        const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+        (((bytes & LOW) + LOW) | bytes) & !LOW
+    };
+    let own = known(block(first));
+    if own == known(u64::MAX) {
+        return 0;
     }
-    let any = |from: usize| block(from) != [0; BLOCK];
     // Along x the neighbours are the block one off to either side.
-    let mut beside = strides.iter().flat_map(|s| [first - s, first + s]);
-    beside.any(any)
+    let beside = strides
+        .iter()
+        .fold(0, |all, s| all | block(first - s) | block(first + s));
+    known(beside) & !own
 }
 
 /// How walls act on the field beside them.

@@ -91,15 +91,17 @@ pub struct Component {
 }
 
 impl Component {
-    /// Builds the rows, and counts the free faces. `block` says what the eight faces from a point
-    /// are, and writes their rows if they have any of their own.
+    /// Builds the rows, and counts the free faces. `each_block` visits the blocks of a row that may have
+    /// any, in order and by their first face; `block` says what the eight faces from there are, and
+    /// writes their rows if they have any of their own.
     pub fn new<const D: usize>(
         shape: &Shape<D>,
+        each_block: impl Fn([i32; D], &mut dyn FnMut([i32; D])) + Sync,
         block: impl Fn([i32; D], &mut Eight) -> Found + Sync,
     ) -> (Self, usize) {
         let planes: Vec<Plane> = (0..shape.planes())
             .into_par_iter()
-            .map(|z| Plane::new(shape, z, &block))
+            .map(|z| Plane::new(shape, z, &each_block, &block))
             .collect();
         let unknowns = planes.iter().map(|plane| plane.unknowns).sum();
         (Component::join(shape, &planes), unknowns)
@@ -195,6 +197,7 @@ impl Plane {
     fn new<const D: usize>(
         shape: &Shape<D>,
         z: usize,
+        each_block: &impl Fn([i32; D], &mut dyn FnMut([i32; D])),
         block: &impl Fn([i32; D], &mut Eight) -> Found,
     ) -> Self {
         let mut plane = Plane::default();
@@ -202,10 +205,8 @@ impl Plane {
         // By column of blocks, the place of the rows found there last.
         let mut last = vec![NONE; shape.row_blocks()];
         for r in 0..shape.plane_rows() {
-            let mut at = shape.row_at(z, r);
-            for b in 0..shape.row_blocks() {
-                at[0] = (b * BLOCK) as i32;
-                let index = shape.index(at) as u32;
+            each_block(shape.row_at(z, r), &mut |at| {
+                let (b, index) = (at[0] as usize / BLOCK, shape.index(at) as u32);
                 match block(at, &mut eight) {
                     Found::Nothing => {}
                     Found::Interior => {
@@ -221,7 +222,7 @@ impl Plane {
                         plane.extend(index, false, b > 0);
                     }
                 }
-            }
+            });
         }
         plane
     }

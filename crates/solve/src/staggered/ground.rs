@@ -424,11 +424,9 @@ impl<B: Body<D>, const D: usize> Fine<D> for Sampled<'_, B, D> {
     }
 
     fn share(&self, cell: [i32; D]) -> f32 {
-        if self.is_in_obstacle(cell) {
-            return 0.0;
-        }
         match self.code(cell) & !NEAR {
             EMPTY => 0.0,
+            _ if self.is_in_obstacle(cell) => 0.0,
             FULL => 1.0,
             part => {
                 let part = &self.parts[cell[D - 1] as usize][(part - FIRST_PART) as usize];

@@ -82,7 +82,9 @@ impl<const D: usize> Level<D> {
     ) -> Self {
         let inside = Inside::new(&shape, stiffness, graded.as_deref());
         let parts = std::array::from_fn(|axis| {
-            Component::new(&shape, |at, eight| {
+            let each_block =
+                |row, visit: &mut dyn FnMut([i32; D])| sieve.each_block(axis, row, visit);
+            Component::new(&shape, each_block, |at, eight| {
                 let Sifted { faces, interior } = sieve.faces(axis, at);
                 if interior == 0xff {
                     return Found::Interior;
@@ -109,7 +111,10 @@ impl<const D: usize> Level<D> {
     ) -> Self {
         let inside = Inside::new(&shape, stiffness, graded.as_deref());
         let parts = std::array::from_fn(|axis| {
-            Component::new(&shape, |at, eight| {
+            let each_block = |row, visit: &mut dyn FnMut([i32; D])| {
+                (0..shape.row_blocks()).for_each(|b| visit(moved(row, 0, (b * BLOCK) as i32)));
+            };
+            Component::new(&shape, each_block, |at, eight| {
                 let first = shape.index(at);
                 eight.clear();
                 for lane in 0..BLOCK {

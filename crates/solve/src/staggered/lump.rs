@@ -51,9 +51,7 @@ impl<const D: usize> Masses<D> {
             let planes = planes.zip(spring[shape.origin..].par_chunks_mut(plane));
             let planes = planes.take(shape.planes()).enumerate();
             planes.for_each(|(z, (mass, spring))| {
-                for (r, b) in (0..shape.plane_rows()).flat_map(|r| blocks(shape, r)) {
-                    let mut at = shape.row_at(z, r);
-                    at[0] = (b * BLOCK) as i32;
+                let mut take = |at: [i32; D]| {
                     let mut sifted = sieve.faces(axis, at);
                     sifted.faces &= within(shape, axis, at);
                     if let Some(found) = block(sifted, ground, fine, axis, at) {
@@ -61,6 +59,9 @@ impl<const D: usize> Masses<D> {
                         mass[first..][..BLOCK].copy_from_slice(&found.mass);
                         spring[first..][..BLOCK].copy_from_slice(&found.spring);
                     }
+                };
+                for r in 0..shape.plane_rows() {
+                    sieve.each_block(axis, shape.row_at(z, r), &mut take);
                 }
             });
         }
@@ -127,11 +128,6 @@ fn within<const D: usize>(shape: &Shape<D>, axis: usize, at: [i32; D]) -> u64 {
         rest @ 0..BLOCK => (1 << rest) - 1,
         _ => 0xff,
     }
-}
-
-/// Row `r` of a plane with each of its blocks.
-fn blocks<const D: usize>(shape: &Shape<D>, r: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..shape.row_blocks()).map(move |b| (r, b))
 }
 
 /// What eight faces take, if any may be free.

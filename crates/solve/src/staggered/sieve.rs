@@ -212,6 +212,26 @@ impl<const D: usize> Sieve<D> {
         })
     }
 
+    /// Visits the blocks of a row, by the first face of each, in which some may be free.
+    #[inline]
+    pub fn each_block(&self, axis: usize, row: [i32; D], mut visit: impl FnMut([i32; D])) {
+        let faces = self.near.cells[0] + 1;
+        for w in 0..faces.div_ceil(64) {
+            let near = |at: [i32; D], w: usize| self.near.word(at, w as i32);
+            let own = near(row, w);
+            // A face is beside its cells and beside what its edges touch.
+            let mut faces = own | own << 1 | self.near.word(row, w as i32 - 1) >> 63;
+            if axis > 0 {
+                faces |= near(moved(row, axis, -1), w);
+            }
+            for byte in 0..8 {
+                if faces >> (8 * byte) & 0xff != 0 {
+                    visit(moved(row, 0, (64 * w + 8 * byte) as i32));
+                }
+            }
+        }
+    }
+
     /// What is known of the eight faces from `at`.
     #[inline]
     pub fn faces(&self, axis: usize, at: [i32; D]) -> Sifted {
