@@ -76,7 +76,7 @@ pub struct BenchViscosity {
     #[arg(long, value_name = "METHOD,..", value_delimiter = ',')]
     pub methods: Vec<String>,
     /// What coarse levels of mgpcg are made of: fractions, as in a run, or labels (fluid, solid or air,
-    /// weights of zero and one), as published
+    /// weights of zero and one), after the paper
     #[arg(long, value_name = "KIND", default_value = "fractions", value_parser = parse_coarsening)]
     pub coarsening: Coarsening,
     #[command(flatten)]

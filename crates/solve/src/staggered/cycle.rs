@@ -283,7 +283,9 @@ impl<const D: usize> Hierarchy<D> {
     /// Looks for what holds up a solve whose search direction is `p`; whether cycles are other ones now.
     /// Smoothers for comparison are left as they are.
     pub fn patch(&mut self, p: &Vector<f32, D>) -> bool {
-        self.smoother == Smoother::Chebyshev && self.patches.find(&self.floors[0].level, p)
+        // A single level is solved exactly as it is, or smoothed at length.
+        let has_cycle = self.smoother == Smoother::Chebyshev && self.floors.len() > 1;
+        has_cycle && self.patches.find(&self.floors[0].level, p)
     }
 
     /// Forgets what was found for an earlier solve.

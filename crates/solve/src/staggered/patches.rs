@@ -33,10 +33,13 @@ const REACH: usize = 2;
 /// The most faces of a patch.
 const MOST_FACES: usize = 300;
 
-/// Multiplications spent on factors: per unknown of the level, so that they cost no more than a few
-/// iterations do, and for small levels.
-const WORK_PER_UNKNOWN: usize = 60;
-const LEAST_WORK: usize = 200_000;
+/// Multiplications spent on factors in a solve: per unknown of the level, so that they cost no more than
+/// some ten iterations do, and for small levels.
+const WORK_PER_UNKNOWN: usize = 300;
+const LEAST_WORK: usize = 1_000_000;
+
+/// Fewer entries of factors than this stay on the calling thread.
+const PARALLEL: usize = 30_000;
 
 /// A face: its axis and memory index.
 type Face = (usize, usize);
@@ -45,92 +48,125 @@ type Face = (usize, usize);
 #[derive(Debug, Default)]
 pub struct Patches {
     list: Vec<Patch>,
-    /// The faces that were moved and all within reach of them, sorted.
-    faces: Vec<Face>,
+    /// Multiplications spent so far.
+    work: usize,
 }
 
 /// Faces that are solved for together.
 #[derive(Debug)]
 struct Patch {
+    /// In order.
     faces: Vec<Face>,
+    /// Their couplings, and where those of each begin among them.
+    couplings: Vec<(Face, f64)>,
+    starts: Vec<usize>,
     factors: Cholesky,
     residual: Vec<f64>,
     step: Vec<f64>,
 }
 
 impl Patches {
-    /// Looks for lumps that a search direction moves, and adds patches for them; whether there are any
-    /// new ones.
+    /// Looks for lumps that a search direction moves, and makes patches for them; whether there are any
+    /// new ones. Patches that are there stay, or become part of larger ones.
     pub fn find<const D: usize>(&mut self, level: &Level<D>, p: &Vector<f32, D>) -> bool {
         let moved = moved(level, p);
         if moved.len() > MOST_MOVED {
             return false;
         }
-        let known = self.faces.len();
-        self.faces.extend(within_reach(level, moved));
-        self.faces.sort_unstable();
-        self.faces.dedup();
-        if self.faces.len() == known {
-            return false;
-        }
-        let mut groups = groups(level, &self.faces);
+        let mut all = within_reach(level, moved);
+        let patched = self.list.iter().flat_map(|patch| &patch.faces);
+        all.extend(patched);
+        all.sort_unstable();
+        all.dedup();
+        let mut groups = groups(level, &all);
         // Small ones first: they are the likelier lumps, and cheaper.
         groups.sort_by_key(Vec::len);
         let most = WORK_PER_UNKNOWN * level.unknowns + LEAST_WORK;
-        let mut work = 0;
-        groups.retain(|faces| {
-            work += faces.len().pow(3) / 6;
-            faces.len() <= MOST_FACES && work <= most
+        groups.retain(|group| {
+            let is_new = self.list.iter().all(|patch| patch.faces != *group);
+            let fits = group.len() <= MOST_FACES && self.work + work_of(group) <= most;
+            if is_new && fits {
+                self.work += work_of(group);
+            }
+            is_new && fits
         });
-        self.list = groups
-            .into_par_iter()
-            .filter_map(|faces| Patch::new(level, faces))
-            .collect();
+        if groups.is_empty() {
+            return false;
+        }
+        // A group takes in every patch that it has a face of, whole.
+        let taken: HashSet<Face> = groups.iter().flatten().copied().collect();
+        self.list.retain(|patch| !taken.contains(&patch.faces[0]));
+        let made = groups.into_par_iter().map(|faces| Patch::new(level, faces));
+        let made: Vec<_> = made.collect();
+        self.list.extend(made.into_iter().flatten());
         true
     }
 
     /// Solves for every patch, all else kept.
     pub fn relax<const D: usize>(&mut self, floor: &mut Floor<D>) {
-        for patch in &mut self.list {
-            for (residual, &(axis, i)) in patch.residual.iter_mut().zip(&patch.faces) {
-                *residual = f64::from(floor.b[axis][i]);
-                couplings(&floor.level, axis, i, |a, j, weight| {
-                    *residual -= weight * f64::from(floor.x[a][j]);
-                });
-            }
-            patch.factors.solve(&patch.residual, &mut patch.step);
+        let Floor { x, b, .. } = floor;
+        let entries: usize = self.list.iter().map(|patch| patch.faces.len().pow(2)).sum();
+        if entries < PARALLEL {
+            self.list.iter_mut().for_each(|patch| patch.solve(x, b));
+        } else {
+            self.list.par_iter_mut().for_each(|patch| patch.solve(x, b));
+        }
+        for patch in &self.list {
             for (step, &(axis, i)) in patch.step.iter().zip(&patch.faces) {
-                floor.x[axis][i] += *step as f32;
+                x[axis][i] += *step as f32;
             }
         }
     }
+}
+
+/// Multiplications of a Cholesky factorisation for so many faces.
+fn work_of(faces: &[Face]) -> usize {
+    faces.len().saturating_pow(3) / 6
 }
 
 impl Patch {
     /// The patch of some faces in order; none if their matrix is not finite.
     fn new<const D: usize>(level: &Level<D>, faces: Vec<Face>) -> Option<Self> {
         let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        let (mut all, mut ends) = (Vec::new(), vec![0]);
         for &(axis, i) in &faces {
-            let first = columns.len();
             let mut entries = Vec::with_capacity(15);
             couplings(level, axis, i, |a, j, weight| {
-                let number = faces.binary_search(&(a, j));
-                entries.extend(number.ok().map(|number| (number as u32, weight)));
+                if weight != 0.0 {
+                    all.push(((a, j), weight));
+                    let number = faces.binary_search(&(a, j));
+                    entries.extend(number.ok().map(|number| (number as u32, weight)));
+                }
             });
             entries.sort_unstable_by_key(|entry| entry.0);
             columns.extend(entries.iter().map(|entry| entry.0));
             values.extend(entries.iter().map(|entry| entry.1));
-            starts.push((first + entries.len()) as u32);
+            starts.push(columns.len() as u32);
+            ends.push(all.len());
         }
         let matrix = Csr::new(starts, columns, values).ok()?;
         let mut factors = Cholesky::default();
         factors.factor(&matrix, &[]);
         Some(Patch {
+            couplings: all,
+            starts: ends,
             residual: vec![0.0; faces.len()],
             step: vec![0.0; faces.len()],
             factors,
             faces,
         })
+    }
+
+    /// Finds the step that leaves no residual in the patch.
+    fn solve<const D: usize>(&mut self, x: &Vector<f32, D>, b: &Vector<f32, D>) {
+        for (k, &(axis, i)) in self.faces.iter().enumerate() {
+            let mut residual = f64::from(b[axis][i]);
+            for &((a, j), weight) in &self.couplings[self.starts[k]..self.starts[k + 1]] {
+                residual -= weight * f64::from(x[a][j]);
+            }
+            self.residual[k] = residual;
+        }
+        self.factors.solve(&self.residual, &mut self.step);
     }
 }
 
@@ -259,10 +295,7 @@ mod tests {
     fn patches_are_solved_exactly<const D: usize>(body: &impl Body<D>) {
         let mut hierarchy = hierarchy(body);
         let floor = &mut hierarchy.floors[0];
-        let mut p: Vector<f32, D> = field::zeros(floor.level.shape.len, 0);
-        for &(axis, i) in &at_surface(&floor.level, 97) {
-            p[axis][i] = 1.0;
-        }
+        let p = direction(&floor.level, 97);
         let mut patches = Patches::default();
         assert!(patches.find(&floor.level, &p));
         assert!(!patches.list.is_empty());
@@ -316,19 +349,75 @@ mod tests {
         assert!(!Patches::default().find(level, &p));
     }
 
-    #[test]
-    fn factors_are_worth_a_few_iterations() {
-        let hierarchy = hierarchy(&Sine::<3>::new(24));
-        let level = &hierarchy.floors[0].level;
-        let mut p: Vector<f32, 3> = field::zeros(level.shape.len, 0);
-        let faces = at_surface(level, 1);
-        for &(axis, i) in &faces[faces.len() / 2..][..MOST_MOVED / 2] {
+    /// A direction that moves every so many faces of the surface.
+    fn direction<const D: usize>(level: &Level<D>, step: usize) -> Vector<f32, D> {
+        let mut p: Vector<f32, D> = field::zeros(level.shape.len, 0);
+        for (axis, i) in at_surface(level, step) {
             p[axis][i] = 1.0;
         }
+        p
+    }
+
+    #[test]
+    fn only_so_much_work_is_spent_on_factors() {
+        let hierarchy = hierarchy(&Sine::<3>::new(40));
+        let level = &hierarchy.floors[0].level;
+        let count = at_surface(level, 1).len();
         let mut patches = Patches::default();
+        // Nearly all of it is spent already.
+        let most = WORK_PER_UNKNOWN * level.unknowns + LEAST_WORK;
+        let p = direction(level, count / 40);
         assert!(patches.find(level, &p));
-        let work: usize = patches.list.iter().map(|p| p.faces.len().pow(3) / 6).sum();
-        assert!(work <= WORK_PER_UNKNOWN * level.unknowns + LEAST_WORK);
-        assert!(patches.list.iter().all(|p| p.faces.len() <= MOST_FACES));
+        let all = patches.list.len();
+        assert!(all > 10, "{all} patches");
+        let spent: usize = patches.list.iter().map(|p| work_of(&p.faces)).sum();
+        assert_eq!(patches.work, spent);
+        let mut poor = Patches {
+            work: most - spent / 3,
+            ..Patches::default()
+        };
+        assert!(poor.find(level, &p));
+        assert!((1..all).contains(&poor.list.len()));
+        assert!(poor.work <= most);
+        let mut spent = Patches {
+            work: most,
+            ..Patches::default()
+        };
+        assert!(!spent.find(level, &p) && spent.list.is_empty());
+    }
+
+    #[test]
+    fn patches_stay_when_others_come() {
+        let hierarchy = hierarchy(&Sine::<2>::new(96));
+        let level = &hierarchy.floors[0].level;
+        let faces = at_surface(level, 1);
+        let mut patches = Patches::default();
+        let mut p: Vector<f32, 2> = field::zeros(level.shape.len, 0);
+        p[faces[0].0][faces[0].1] = 1.0;
+        assert!(patches.find(level, &p));
+        let first = patches.list[0].faces.clone();
+        assert!(!patches.find(level, &p), "nothing is new");
+        // Far away.
+        p[faces[0].0][faces[0].1] = 0.0;
+        let last = faces[faces.len() - 1];
+        p[last.0][last.1] = 1.0;
+        assert!(patches.find(level, &p));
+        assert_eq!(patches.list.len(), 2);
+        assert!(patches.list.iter().any(|patch| patch.faces == first));
+        // So many in a row that they fit no patch, with the first among them: that stays all the same.
+        p[last.0][last.1] = 0.0;
+        for &(axis, i) in &faces[..MOST_FACES.min(faces.len() / 2)] {
+            p[axis][i] = 1.0;
+        }
+        patches.find(level, &p);
+        assert!(
+            patches
+                .list
+                .iter()
+                .any(|patch| patch.faces.contains(&first[0]))
+        );
+        let mut seen = HashSet::new();
+        let all = patches.list.iter().flat_map(|patch| &patch.faces);
+        assert!(all.into_iter().all(|face| seen.insert(*face)));
     }
 }

@@ -27,6 +27,9 @@ pub fn compare(args: &BenchViscosity, console: Console) -> Outcome {
     check_outputs(plot, dump)?;
     let pool = pool::pool(args.common.threads.count)?;
     let tolerance = args.common.tolerance();
+    if let Some(levels) = text::levels(&choices) {
+        console.say(levels);
+    }
     let mut findings = program.run(
         &pool,
         console,

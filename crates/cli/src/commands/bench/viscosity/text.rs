@@ -12,6 +12,7 @@ use crate::commands::bench::text::{
     CONVERGED, Column, ITERATIONS, MEMORY, METHOD, SETUP, SOLVE, aligned, figure, table,
 };
 use crate::console::count;
+use crate::viscous::Choice;
 
 const SIZE: Column = Column {
     title: "size",
@@ -72,16 +73,21 @@ fn of_detail(row: &Row, cell: impl Fn(&Detail) -> String) -> String {
     row.detail.as_ref().map_or("–".into(), cell)
 }
 
+/// What is special about the coarse levels of these methods.
+pub fn levels(choices: &[Choice]) -> Option<&'static str> {
+    let is_labelled =
+        |choice: &Choice| !choice.is_assembled() && choice.options.coarsening == Coarsening::Labels;
+    let any = choices.iter().any(is_labelled);
+    any.then_some("coarse levels by labels")
+}
+
 /// What the methods took on the test, for people.
 pub fn courses(plan: &Plan, courses: &[Course]) -> String {
     let contrast = match plan.contrast {
         1.0 => String::new(),
         contrast => format!(", viscosity varied by a factor of {contrast}"),
     };
-    let levels = match plan.coarsening {
-        Coarsening::Fractions => "",
-        Coarsening::Labels => ", coarse levels by labels",
-    };
+    let levels = levels(&plan.choices).map_or_else(String::new, |levels| format!(", {levels}"));
     let rows = courses.iter().flat_map(|course| &course.rows);
     format!(
         "{}{contrast}{levels}, to a residual of {:e}\n{}",
