@@ -382,30 +382,21 @@ impl Bottom {
     }
 }
 
-/// Adds coarser levels to the finest, which is made of `ground`.
+/// Adds coarser levels to the finest, which is made of `ground`, by what fills their cells.
 fn coarsen<const D: usize>(levels: &mut Vec<Level<D>>, ground: impl Fine<D>, smoother: Smoother) {
     let is_uniform = levels[0].graded.is_none();
-    let mut stiffness = 0.25 * levels[0].stiffness;
-    let mut coarse = Coarsened::new(&ground, stiffness, is_uniform);
-    drop(ground);
-    while is_fine(&levels[levels.len() - 1], smoother) {
-        let Some(shape) = Shape::new(coarse.cells()) else {
-            break;
+    let (mut ground, mut coarse) = (Some(ground), None::<Coarsened<D>>);
+    add_levels(levels, smoother, |below| {
+        let stiffness = 0.25 * below.stiffness;
+        let next = match (&coarse, ground.take()) {
+            (Some(coarse), _) => Coarsened::new(coarse, stiffness, is_uniform),
+            (None, ground) => Coarsened::new(&ground?, stiffness, is_uniform),
         };
-        let below = &levels[levels.len() - 1];
-        let level = Level::above(below, shape, &coarse, coarse.graded(&shape));
-        let below = levels.len() - 1;
-        levels[below].forget_anchors();
-        if level.unknowns == 0 {
-            break;
-        }
-        levels.push(level);
-        if shape.cells.iter().all(|&n| n <= 1) {
-            break;
-        }
-        stiffness *= 0.25;
-        coarse = Coarsened::new(&coarse, stiffness, is_uniform);
-    }
+        let shape = Shape::new(next.cells())?;
+        let level = Level::above(below, shape, &next, next.graded(&shape));
+        coarse = Some(next);
+        Some(level)
+    });
 }
 
 /// The same by labels.
@@ -415,25 +406,38 @@ fn coarsen_by_labels<const D: usize>(
     smoother: Smoother,
 ) {
     let is_uniform = levels[0].graded.is_none();
-    let mut stiffness = 0.25 * levels[0].stiffness;
-    let mut labels = Labels::new(&ground, stiffness, is_uniform);
-    drop(ground);
-    levels[0].forget_anchors();
-    while is_fine(&levels[levels.len() - 1], smoother) {
-        let Some(shape) = Shape::new(labels.cells()) else {
+    let (mut ground, mut labels) = (Some(ground), None::<Labels<D>>);
+    add_levels(levels, smoother, |below| {
+        let stiffness = 0.25 * below.stiffness;
+        let next = match (&labels, ground.take()) {
+            (Some(labels), _) => Labels::new(labels, stiffness, is_uniform),
+            (None, ground) => Labels::new(&ground?, stiffness, is_uniform),
+        };
+        let shape = Shape::new(next.cells())?;
+        let level = Level::labelled(shape, &next, next.graded(&shape));
+        labels = Some(next);
+        Some(level)
+    });
+}
+
+/// Adds what is `above` the coarsest level as long as that is fine.
+fn add_levels<const D: usize>(
+    levels: &mut Vec<Level<D>>,
+    smoother: Smoother,
+    mut above: impl FnMut(&Level<D>) -> Option<Level<D>>,
+) {
+    while let Some(below) = levels.last_mut().filter(|level| is_fine(level, smoother)) {
+        let level = above(below);
+        // Nobody else asks for them.
+        below.forget_anchors();
+        let Some(level) = level.filter(|level| level.unknowns > 0) else {
             break;
         };
-        let mut level = Level::labelled(shape, &labels, labels.graded(&shape));
-        level.forget_anchors();
-        if level.unknowns == 0 {
-            break;
-        }
+        let is_last = level.shape.cells.iter().all(|&n| n <= 1);
         levels.push(level);
-        if shape.cells.iter().all(|&n| n <= 1) {
+        if is_last {
             break;
         }
-        stiffness *= 0.25;
-        labels = Labels::new(&labels, stiffness, is_uniform);
     }
 }
 
