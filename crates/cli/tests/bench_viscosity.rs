@@ -56,13 +56,58 @@ fn coarse_levels_are_made_as_asked() {
         rows(&document)[0]["average_iterations"].as_f64()
     });
     assert!(iterations[0] < iterations[1], "{iterations:?}");
-    let refused = place.plash(&bench(&["--coarsening", "label"]));
-    assert_eq!(refused.code, 2);
+}
+
+#[test]
+fn coarse_levels_are_of_fractions_unless_labels_are_asked_for() {
+    let place = Place::new();
+    let json = |methods: &str| {
+        let args = ["--size", "16", "--methods", methods, "--json"];
+        place.succeed(&bench(&args)).json()["coarsening"].clone()
+    };
+    assert_eq!(json("chebyshev,pcg-ic"), "fractions");
+    assert_eq!(json("pcg-ic"), Value::Null);
+    let usual = ["--size", "16", "--methods", "pcg-ic,chebyshev"];
+    let text = |more: &[&str]| place.succeed(&bench(&[&usual[..], more].concat())).stdout;
+    assert!(!text(&[]).contains("labels"));
+    let labelled = text(&["--coarsening", "labels"]);
     assert!(
-        refused.stderr.contains("fractions or labels"),
-        "{}",
-        refused.stderr
+        labelled.starts_with("sine3d, coarse levels by labels, to a residual"),
+        "{labelled}"
     );
+}
+
+#[test]
+fn coarse_levels_of_scenes_are_made_as_asked() {
+    let place = Place::new();
+    let scene = ["--case", "cake-topping", "--size", "24", "--steps", "2"];
+    let args = [&scene[..], &["--methods", "chebyshev"]].concat();
+    let iterations = ["fractions", "labels"].map(|kind| {
+        let args = [&args[..], &["--coarsening", kind, "--json"]].concat();
+        let document = place.succeed(&bench(&args)).json();
+        assert_eq!(document["coarsening"], kind);
+        rows(&document)[0]["average_iterations"].as_f64()
+    });
+    assert!(iterations[0] < iterations[1], "{iterations:?}");
+    let args = [&args[..], &["--coarsening", "labels"]].concat();
+    let text = place.succeed(&bench(&args)).stdout;
+    assert!(text.starts_with("coarse levels by labels\n"), "{text}");
+}
+
+#[test]
+fn coarse_levels_that_nobody_makes_are_refused() {
+    let place = Place::new();
+    for (args, words) in [
+        (&["--coarsening", "label"][..], "fractions, labels"),
+        (
+            &["--coarsening", "labels", "--methods", "pcg-ic,pcg-jacobi"],
+            "none of the methods has coarse levels",
+        ),
+    ] {
+        let refused = place.plash(&bench(args));
+        assert_eq!(refused.code, 2, "{args:?}");
+        assert!(refused.stderr.contains(words), "{}", refused.stderr);
+    }
 }
 
 #[test]

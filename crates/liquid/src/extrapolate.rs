@@ -342,6 +342,108 @@ mod tests {
         }
     }
 
+    /// A number that is as good as random.
+    fn hash(seed: u64, axis: usize, at: &[i32]) -> u64 {
+        let start = seed.wrapping_mul(31) + axis as u64 + 1;
+        let mixed = at.iter().fold(start, |h, &x| {
+            (h ^ (x as u64 + 17)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ h >> 31
+        });
+        mixed >> 20
+    }
+
+    /// The same face by face: all faces of a layer see the layers before it alone.
+    fn carried_face_by_face<const D: usize>(
+        grid: &Grid<D>,
+        is_active: impl Fn(Axis, usize) -> bool,
+        layers: u8,
+        known: &mut FaceField<u8, D>,
+        u: &mut FaceField<f64, D>,
+    ) {
+        let strides = grid.layout().strides();
+        for axis in axes::<D>() {
+            for layer in 1..=layers {
+                let mut found = Vec::new();
+                for face in grid.faces(axis) {
+                    let index = grid.layout().index(face.at);
+                    if known[face] != 0 || !is_active(axis, index) {
+                        continue;
+                    }
+                    let marks = known.slice(axis.0);
+                    let beside = strides.iter().flat_map(|s| [index - s, index + s]);
+                    let beside: Vec<usize> = beside.filter(|&i| marks[i] != 0).collect();
+                    if !beside.is_empty() {
+                        let sum = beside.iter().fold(0.0, |s, &i| s + u.slice(axis.0)[i]);
+                        found.push((face, sum / beside.len() as f64));
+                    }
+                }
+                for (face, value) in found {
+                    (u[face], known[face]) = (value, layer + 1);
+                }
+            }
+        }
+    }
+
+    /// Values differ from face to face, marks are of any layer, and only some blocks are active.
+    fn blocks_carry_what_faces_do<const D: usize>(cells: [usize; D], seed: u64) -> usize {
+        let grid = Grid::new(cells, 1.0, [0.0; D]).unwrap();
+        let of_block = |index: usize| !hash(seed, 9, &[(index / BLOCK) as i32]).is_multiple_of(4);
+        let runs = match seed {
+            0 => Runs::all(grid.layout()),
+            _ => Runs::of_blocks(grid.layout(), of_block),
+        };
+        let mut is_active: [Vec<bool>; D] =
+            std::array::from_fn(|_| vec![false; grid.layout().len()]);
+        for axis in axes::<D>() {
+            for row in grid.layout().rows(grid.face_extent(axis)) {
+                for run in runs.in_row(row) {
+                    let range = run.range(grid.face_extent(axis)[0]);
+                    is_active[axis.0][row.start..][range].fill(true);
+                }
+            }
+        }
+        let mut u = FaceField::<f64, D>::new(&grid);
+        let mut known = FaceField::<u8, D>::new(&grid);
+        for axis in axes::<D>() {
+            for face in grid.faces(axis) {
+                let number = hash(seed, axis.0, &face.at);
+                u[face] = (number % 1000) as f64 / 7.0;
+                if number.is_multiple_of(23) {
+                    known[face] = [1, 2, 127, 128, 255][(number / 23 % 5) as usize];
+                }
+            }
+        }
+        let (mut slow_u, mut slow_known) = (u.clone(), known.clone());
+        let before = known.clone();
+        into_air(&grid, &runs, Layers(3), &mut known, &mut u);
+        let active = |axis: Axis, index: usize| is_active[axis.0][index];
+        carried_face_by_face(&grid, active, 3, &mut slow_known, &mut slow_u);
+        let mut reached = 0;
+        for axis in axes::<D>() {
+            for face in grid.faces(axis) {
+                assert_eq!(known[face], slow_known[face], "{cells:?}, {seed}: {face:?}");
+                assert_eq!(u[face].to_bits(), slow_u[face].to_bits(), "{face:?}");
+                reached += usize::from(known[face] != before[face]);
+            }
+        }
+        reached
+    }
+
+    #[test]
+    fn blocks_carry_what_faces_do_2d() {
+        for cells in [[16, 16], [13, 9], [7, 20], [41, 5], [2, 30]] {
+            let reached = (0..4).map(|seed| blocks_carry_what_faces_do(cells, seed));
+            assert!(reached.sum::<usize>() > 20, "{cells:?}");
+        }
+    }
+
+    #[test]
+    fn blocks_carry_what_faces_do_3d() {
+        for cells in [[9, 7, 8], [17, 4, 5], [8, 3, 11]] {
+            let reached = (0..4).map(|seed| blocks_carry_what_faces_do(cells, seed));
+            assert!(reached.sum::<usize>() > 100, "{cells:?}");
+        }
+    }
+
     fn outward_everywhere(grid: &Grid<2>) -> FaceField<f64, 2> {
         let mut u = FaceField::new(grid);
         for axis in axes::<2>() {

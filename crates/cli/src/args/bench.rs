@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use plash_solve::Tolerance;
 use plash_solve::staggered::Coarsening;
+use plash_solve::{Tolerance, UnknownName};
 
 use super::{EXIT_CODES, Threads, parse_limit, parse_tolerance};
 
@@ -147,8 +147,7 @@ impl Common {
 
 /// Reads the name of what coarse levels are made of.
 fn parse_coarsening(text: &str) -> Result<Coarsening, String> {
-    text.parse()
-        .map_err(|_| "write fractions or labels".to_owned())
+    text.parse().map_err(|why: UnknownName| why.to_string())
 }
 
 /// Reads a ratio of viscosities. Beyond the most, single precision loses the small one.

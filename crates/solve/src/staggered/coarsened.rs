@@ -180,6 +180,14 @@ impl<const D: usize> Fine<D> for Coarsened<D> {
         self.cells
     }
 
+    fn open(&self) -> [[bool; 2]; D] {
+        [[true; 2]; D]
+    }
+
+    fn is_solid(&self, _: [i32; D]) -> bool {
+        false
+    }
+
     fn share(&self, cell: [i32; D]) -> f32 {
         self.share[linear(self.cells, cell)]
     }

@@ -207,6 +207,7 @@ pub struct Hierarchy<const D: usize> {
     pub floors: Vec<Floor<D>>,
     bottom: Bottom,
     smoother: Smoother,
+    coarsening: Coarsening,
     /// Per level, for the smoothers that work by sets of faces.
     schwarz: Vec<Schwarz<D>>,
     /// What is solved exactly on the finest level.
@@ -233,26 +234,34 @@ impl<const D: usize> Hierarchy<D> {
     /// Builds the levels above the finest, which is made of `ground`, with the vectors of another
     /// hierarchy if there was one.
     pub fn new(
-        finest: Level<D>,
+        mut finest: Level<D>,
         ground: impl Fine<D>,
         options: ViscousOptions,
         spare: Vec<Spare<D>>,
     ) -> Self {
-        let smoother = options.smoother;
+        let ViscousOptions {
+            smoother,
+            coarsening,
+            ..
+        } = options;
         if options.method != ViscousMethod::Mgpcg {
+            finest.forget_anchors();
             return Hierarchy {
                 floors: vec![Floor::bare(finest)],
                 bottom: Bottom::default(),
                 smoother,
+                coarsening,
                 schwarz: Vec::new(),
                 patches: Patches::default(),
             };
         }
         let mut levels = vec![finest];
-        match options.coarsening {
+        match coarsening {
             Coarsening::Fractions => coarsen(&mut levels, ground, smoother),
             Coarsening::Labels => coarsen_by_labels(&mut levels, ground, smoother),
         }
+        // The coarsest level has its anchors yet, for which nobody asks.
+        levels.iter_mut().for_each(Level::forget_anchors);
         let mut spare = spare.into_iter();
         let floors: Vec<_> = levels
             .into_iter()
@@ -270,6 +279,7 @@ impl<const D: usize> Hierarchy<D> {
             floors,
             bottom,
             smoother,
+            coarsening,
             schwarz,
             patches: Patches::default(),
         }
@@ -281,11 +291,13 @@ impl<const D: usize> Hierarchy<D> {
     }
 
     /// Looks for what holds up a solve whose search direction is `p`; whether cycles are other ones now.
-    /// Smoothers for comparison are left as they are.
+    /// Smoothers and coarse levels for comparison are left as they are.
     pub fn patch(&mut self, p: &Vector<f32, D>) -> bool {
+        let is_default =
+            self.smoother == Smoother::Chebyshev && self.coarsening == Coarsening::Fractions;
         // A single level is solved exactly as it is, or smoothed at length.
-        let has_cycle = self.smoother == Smoother::Chebyshev && self.floors.len() > 1;
-        has_cycle && self.patches.find(&self.floors[0].level, p)
+        let has_cycle = self.floors.len() > 1;
+        is_default && has_cycle && self.patches.find(&self.floors[0].level, p)
     }
 
     /// Forgets what was found for an earlier solve.
@@ -388,8 +400,9 @@ fn coarsen<const D: usize>(levels: &mut Vec<Level<D>>, ground: impl Fine<D>, smo
     let (mut ground, mut coarse) = (Some(ground), None::<Coarsened<D>>);
     add_levels(levels, smoother, |below| {
         let stiffness = 0.25 * below.stiffness;
-        let next = match (&coarse, ground.take()) {
-            (Some(coarse), _) => Coarsened::new(coarse, stiffness, is_uniform),
+        // What a level was made of is given up before the next level's rows take memory.
+        let next = match (coarse.take(), ground.take()) {
+            (Some(coarse), _) => Coarsened::new(&coarse, stiffness, is_uniform),
             (None, ground) => Coarsened::new(&ground?, stiffness, is_uniform),
         };
         let shape = Shape::new(next.cells())?;
@@ -409,8 +422,8 @@ fn coarsen_by_labels<const D: usize>(
     let (mut ground, mut labels) = (Some(ground), None::<Labels<D>>);
     add_levels(levels, smoother, |below| {
         let stiffness = 0.25 * below.stiffness;
-        let next = match (&labels, ground.take()) {
-            (Some(labels), _) => Labels::new(labels, stiffness, is_uniform),
+        let next = match (labels.take(), ground.take()) {
+            (Some(labels), _) => Labels::new(&labels, stiffness, is_uniform),
             (None, ground) => Labels::new(&ground?, stiffness, is_uniform),
         };
         let shape = Shape::new(next.cells())?;

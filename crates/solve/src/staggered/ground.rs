@@ -60,14 +60,10 @@ pub trait Ground<const D: usize>: Contents<D> {
 pub trait Fine<const D: usize>: Sync {
     /// Cells along each axis.
     fn cells(&self) -> [usize; D];
-    /// Which sides are open; beyond the others there is a wall. Levels that know no walls do not ask.
-    fn open(&self) -> [[bool; 2]; D] {
-        [[true; 2]; D]
-    }
-    /// Whether the middle of a cell is in an obstacle. Likewise.
-    fn is_solid(&self, _: [i32; D]) -> bool {
-        false
-    }
+    /// Which sides are open; beyond the others there is a wall. What knows no walls has open ones.
+    fn open(&self) -> [[bool; 2]; D];
+    /// Whether the middle of a cell is in an obstacle. What knows no walls has none.
+    fn is_solid(&self, cell: [i32; D]) -> bool;
     /// The share of a cell that is filled and not solid.
     fn share(&self, cell: [i32; D]) -> f32;
     /// Whether a cell is full and no wall holds a face of it.

@@ -148,13 +148,9 @@ impl<const D: usize> Mgpcg<D> {
         let (initial, start) = self.start(hierarchy, task)?;
         let mut way = Way::new(start);
         let mut status = loop {
+            let is_slow = way.is_slow();
             if way.is_due(target) {
-                let is_slow = way.is_slow();
                 self.refresh(hierarchy, task, &mut way)?;
-                // Cycles that have become others need new directions. What is nearly done is left alone.
-                if is_slow && way.residual > NEARLY * target && hierarchy.patch(&self.p) {
-                    self.rho = None;
-                }
             }
             if way.residual <= target {
                 break Status::Converged;
@@ -164,6 +160,10 @@ impl<const D: usize> Mgpcg<D> {
             }
             if way.is_stuck() || self.is_rounding(hierarchy, task, &way) {
                 break Status::Stagnated;
+            }
+            // Cycles that have become others need new directions. What is nearly done is left alone.
+            if is_slow && way.residual > NEARLY * target && hierarchy.patch(&self.p) {
+                self.rho = None;
             }
             match self.step(hierarchy, task, &way)? {
                 Some(residual) => way.advance(residual),

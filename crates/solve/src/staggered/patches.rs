@@ -39,7 +39,7 @@ const WORK_PER_UNKNOWN: usize = 300;
 const LEAST_WORK: usize = 1_000_000;
 
 /// Fewer entries of factors than this stay on the calling thread.
-const PARALLEL: usize = 30_000;
+const PARALLEL_ENTRIES: usize = 30_000;
 
 /// A face: its axis and memory index.
 type Face = (usize, usize);
@@ -90,15 +90,15 @@ impl Patches {
             }
             is_new && fits
         });
-        if groups.is_empty() {
+        let made = groups.into_par_iter();
+        let made: Vec<_> = made.filter_map(|faces| Patch::new(level, faces)).collect();
+        if made.is_empty() {
             return false;
         }
-        // A group takes in every patch that it has a face of, whole.
-        let taken: HashSet<Face> = groups.iter().flatten().copied().collect();
+        // A new patch takes in every one that it has a face of, whole.
+        let taken: HashSet<Face> = made.iter().flat_map(|p| &p.faces).copied().collect();
         self.list.retain(|patch| !taken.contains(&patch.faces[0]));
-        let made = groups.into_par_iter().map(|faces| Patch::new(level, faces));
-        let made: Vec<_> = made.collect();
-        self.list.extend(made.into_iter().flatten());
+        self.list.extend(made);
         true
     }
 
@@ -106,7 +106,7 @@ impl Patches {
     pub fn relax<const D: usize>(&mut self, floor: &mut Floor<D>) {
         let Floor { x, b, .. } = floor;
         let entries: usize = self.list.iter().map(|patch| patch.faces.len().pow(2)).sum();
-        if entries < PARALLEL {
+        if entries < PARALLEL_ENTRIES {
             self.list.iter_mut().for_each(|patch| patch.solve(x, b));
         } else {
             self.list.par_iter_mut().for_each(|patch| patch.solve(x, b));

@@ -265,3 +265,102 @@ pub struct Sifted {
     /// Those in the interior.
     pub interior: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::ground::{Kind, Octants};
+    use super::*;
+    use crate::lattice::BLOCK;
+    use std::collections::HashSet;
+
+    /// Cells at random: empty, there, full, or full and plain.
+    struct Speckled {
+        seed: u64,
+    }
+
+    impl<const D: usize> Contents<D> for Speckled {
+        fn octants(&self, _: [i32; D]) -> Octants {
+            unreachable!("a sieve asks for no octants")
+        }
+
+        fn kind(&self, cell: [i32; D]) -> Kind {
+            let number = cell.iter().fold(self.seed, |h, &x| {
+                (h ^ x as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ h >> 29
+            });
+            // Mostly empty, so that many blocks are passed over.
+            let kind = (number >> 40) % 24;
+            Kind {
+                is_there: kind < 3,
+                is_full: kind < 2,
+                is_plain: kind < 1,
+            }
+        }
+    }
+
+    /// Every face of the lattice beside something is in a block that is visited, each block once and
+    /// in order; how many there are.
+    fn no_block_with_faces_is_passed_over<const D: usize>(cells: [usize; D], seed: u64) -> usize {
+        let ground = Speckled { seed };
+        let sieve = Sieve::new(cells, [[true; 2]; D], &ground);
+        let is_there = |cell: [i32; D]| {
+            let inside = (0..D).all(|a| cell[a] >= 0 && (cell[a] as usize) < cells[a]);
+            inside && ground.kind(cell).is_there
+        };
+        // A face is worth a look if there is something among the cells around its two.
+        let is_beside = |axis: usize, face: [i32; D]| {
+            (0..2 * 3usize.pow(D as u32)).any(|k| {
+                let side = moved(face, axis, -((k % 2) as i32));
+                let by = |a: usize| (k / 2 / 3usize.pow(a as u32) % 3) as i32 - 1;
+                let cell: [i32; D] = std::array::from_fn(|a| side[a] + by(a));
+                // Only faces that have a cell of the lattice are looked at from it.
+                let own_is_inside = (0..D).all(|a| side[a] >= 0 && (side[a] as usize) < cells[a]);
+                own_is_inside && is_there(cell)
+            })
+        };
+        let mut found = 0;
+        for axis in 0..D {
+            let extent: [usize; D] = std::array::from_fn(|a| cells[a] + usize::from(a == axis));
+            for r in 0..extent[1..].iter().product() {
+                let row = row_start(extent, r);
+                let mut visited = Vec::new();
+                sieve.each_block(axis, row, |at| visited.push(at[0]));
+                assert!(visited.is_sorted_by(|a, b| a < b), "{visited:?}");
+                let blocks: HashSet<i32> = visited.into_iter().collect();
+                for x in 0..extent[0] {
+                    let face = moved(row, 0, x as i32);
+                    let block = (x / BLOCK * BLOCK) as i32;
+                    let of_block = sieve.faces(axis, moved(row, 0, block)).faces;
+                    let is_worth = of_block >> (x % BLOCK) & 1 == 1;
+                    assert!(
+                        is_worth || !is_beside(axis, face),
+                        "{cells:?}, axis {axis}, {face:?} is overlooked"
+                    );
+                    if is_worth {
+                        assert!(
+                            blocks.contains(&block),
+                            "{cells:?}, axis {axis}: the block of {face:?} is passed over"
+                        );
+                        found += 1;
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn no_block_with_faces_is_passed_over_2d() {
+        for width in [1, 7, 8, 63, 64, 65, 72, 127, 128, 129] {
+            let found = (0..4).map(|seed| no_block_with_faces_is_passed_over([width, 9], seed));
+            assert!(found.sum::<usize>() > 20, "{width}");
+        }
+    }
+
+    #[test]
+    fn no_block_with_faces_is_passed_over_3d() {
+        for width in [5, 63, 64, 65, 128] {
+            let found = (0..3).map(|seed| no_block_with_faces_is_passed_over([width, 4, 5], seed));
+            assert!(found.sum::<usize>() > 20, "{width}");
+        }
+    }
+}

@@ -5,7 +5,9 @@ use crate::common::{
     Formula, at_most, ball, cell_middle, fill_below, masses, noise, noise_at, solver, to, way,
 };
 use plash_solve::Csr;
-use plash_solve::staggered::{Fill, Smoother, ViscousMethod, ViscousOptions, ViscousSolver};
+use plash_solve::staggered::{
+    Coarsening, Fill, Smoother, ViscousMethod, ViscousOptions, ViscousSolver,
+};
 
 /// Anything: cells that are empty, full, or full in part; obstacles; open sides; walls that have
 /// let go.
@@ -130,10 +132,14 @@ fn the_operator_is_symmetric_and_dissipates_3d() {
 
 /// All ways to solve.
 fn all_options() -> impl Iterator<Item = ViscousOptions> {
-    let smoothers = Smoother::ALL.iter().map(|&smoother| ViscousOptions {
-        method: ViscousMethod::Mgpcg,
-        smoother,
-        ..ViscousOptions::default()
+    let smoothers = Smoother::ALL.iter().flat_map(|&smoother| {
+        Coarsening::ALL
+            .iter()
+            .map(move |&coarsening| ViscousOptions {
+                method: ViscousMethod::Mgpcg,
+                smoother,
+                coarsening,
+            })
     });
     let assembled = [ViscousMethod::PcgIc, ViscousMethod::PcgJacobi];
     smoothers.chain(assembled.map(|method| ViscousOptions {

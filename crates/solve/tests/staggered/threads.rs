@@ -1,15 +1,12 @@
 //! The same bits from one thread and from two.
 
 use plash_solve::Tolerance;
-use plash_solve::staggered::{Sine, Smoother, ViscousOptions, ViscousSolver};
+use plash_solve::staggered::{Coarsening, Sine, Smoother, ViscousOptions, ViscousSolver};
 
-fn solution<const D: usize>(body: &Sine<D>, smoother: Smoother, threads: usize) -> Vec<u64> {
+fn solution<const D: usize>(body: &Sine<D>, options: ViscousOptions, threads: usize) -> Vec<u64> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     pool.expect("a pool").install(|| {
-        let mut solver = ViscousSolver::new(ViscousOptions {
-            smoother,
-            ..ViscousOptions::default()
-        });
+        let mut solver = ViscousSolver::new(options);
         solver.assemble(body);
         assert!(solver.unknowns() > 20_000, "{}", solver.unknowns());
         solver.load_rhs(|axis, face| body.load(axis, face));
@@ -25,10 +22,18 @@ fn solution<const D: usize>(body: &Sine<D>, smoother: Smoother, threads: usize) 
 }
 
 fn bits_do_not_depend_on_threads<const D: usize>(n: usize) {
-    for &smoother in Smoother::ALL {
+    let smoothers = Smoother::ALL.iter().map(|&smoother| ViscousOptions {
+        smoother,
+        ..ViscousOptions::default()
+    });
+    let by_labels = ViscousOptions {
+        coarsening: Coarsening::Labels,
+        ..ViscousOptions::default()
+    };
+    for options in smoothers.chain([by_labels]) {
         for body in [Sine::<D>::new(n), Sine::graded(n, 100.0)] {
-            let [one, two] = [1, 2].map(|threads| solution(&body, smoother, threads));
-            assert!(one == two, "{D}D {smoother}: {body:?}");
+            let [one, two] = [1, 2].map(|threads| solution(&body, options, threads));
+            assert!(one == two, "{D}D {options:?}: {body:?}");
         }
     }
 }

@@ -91,8 +91,6 @@ pub struct Plan {
     pub sizes: Vec<u64>,
     /// What is compared.
     pub choices: Vec<Choice>,
-    /// What coarse levels are made of.
-    pub coarsening: Coarsening,
     /// Largest over smallest viscosity.
     pub contrast: f64,
     /// When a solve is done.
@@ -139,7 +137,6 @@ impl Plan {
             case,
             sizes,
             choices,
-            coarsening: args.coarsening,
             contrast: args.contrast.unwrap_or(1.0),
             tolerance: args.common.tolerance(),
             table,
@@ -168,7 +165,21 @@ pub fn choices(args: &BenchViscosity, table: Option<&Published>) -> Outcome<Vec<
     for choice in &mut choices {
         choice.options.coarsening = args.coarsening;
     }
+    if coarsening(&choices).is_none() && args.coarsening != Coarsening::default() {
+        let message = format!(
+            "--coarsening {}: none of the methods has coarse levels",
+            args.coarsening
+        );
+        return Err(Failure::bad_input(message)
+            .help("leave --coarsening out, or name a smoother of mgpcg, such as chebyshev"));
+    }
     Ok(choices)
+}
+
+/// What the coarse levels of these methods are made of, if any has some.
+pub fn coarsening(choices: &[Choice]) -> Option<Coarsening> {
+    let multigrid = choices.iter().find(|choice| !choice.is_assembled());
+    multigrid.map(|choice| choice.options.coarsening)
 }
 
 /// The test is no simulation.

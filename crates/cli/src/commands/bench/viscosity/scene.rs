@@ -3,10 +3,11 @@
 use plash_liquid::ViscosityProblem;
 use plash_scene::Scene;
 use plash_solve::Tolerance;
-use serde_json::Value;
+use plash_solve::staggered::Coarsening;
+use serde_json::{Value, json};
 
 use super::entry::Entry;
-use super::plan::{Case, choices};
+use super::plan::{Case, choices, coarsening};
 use super::text;
 use crate::args::BenchViscosity;
 use crate::commands::bench::arena::{Entrants, Moment, Program, Wanted};
@@ -51,7 +52,7 @@ pub fn compare(args: &BenchViscosity, console: Console) -> Outcome {
     let threads = pool.current_num_threads();
     let mut document = course::document(&findings.courses, tolerance.relative, threads);
     document["contrast"] = Value::Null;
-    document["coarsening"] = args.coarsening.as_str().into();
+    document["coarsening"] = json!(coarsening(&choices).map(Coarsening::as_str));
     findings.conclude(document, console)
 }
 

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use plash_liquid::viscosity::{BodyProblem, ViscosityProblem};
-use plash_solve::staggered::{Sine, ViscousSolver};
+use plash_solve::staggered::{Coarsening, Sine, ViscousSolver};
 use serde_json::json;
 
 use super::entry::Entry;
-use super::plan::{Case, Plan};
+use super::plan::{Case, Plan, coarsening};
 use super::text;
 use crate::args::BenchViscosity;
 use crate::commands::bench::course::{self, Census, Course, Findings};
@@ -58,7 +58,7 @@ pub fn compare(args: &BenchViscosity, console: Console) -> Outcome {
 fn document(plan: &Plan, courses: &[Course], threads: usize) -> serde_json::Value {
     let mut document = course::document(courses, plan.tolerance.relative, threads);
     document["contrast"] = json!(plan.contrast);
-    document["coarsening"] = json!(plan.coarsening.as_str());
+    document["coarsening"] = json!(coarsening(&plan.choices).map(Coarsening::as_str));
     if let Some(table) = plan.table {
         document["table"] = text::table_json(table, courses);
         let left_out = plan.left_out.iter();

@@ -4,7 +4,7 @@ use plash_scene::memory::human_bytes;
 use plash_solve::staggered::Coarsening;
 use serde_json::{Value, json};
 
-use super::plan::{LeftOut, Plan};
+use super::plan::{LeftOut, Plan, coarsening};
 use super::published::{Column as PublishedColumn, Figures, Published};
 use crate::commands::bench::course::Course;
 use crate::commands::bench::row::{Detail, Row};
@@ -75,10 +75,8 @@ fn of_detail(row: &Row, cell: impl Fn(&Detail) -> String) -> String {
 
 /// What is special about the coarse levels of these methods.
 pub fn levels(choices: &[Choice]) -> Option<&'static str> {
-    let is_labelled =
-        |choice: &Choice| !choice.is_assembled() && choice.options.coarsening == Coarsening::Labels;
-    let any = choices.iter().any(is_labelled);
-    any.then_some("coarse levels by labels")
+    let is_labelled = coarsening(choices) == Some(Coarsening::Labels);
+    is_labelled.then_some("coarse levels by labels")
 }
 
 /// What the methods took on the test, for people.
