@@ -101,6 +101,14 @@ impl Carries {
     }
 }
 
+/// Where the sources that are active at a time are: boxes, of those that have any.
+pub fn nozzles<const D: usize>(setup: &Setup<D>, time: f64) -> Vec<[[f64; D]; 2]> {
+    let active = setup.sources.iter().filter(|s| s.is_active(time));
+    active
+        .filter_map(|s| Nozzle::at(s, time).bounds())
+        .collect()
+}
+
 /// Runs the sources: particles inside a source move with it, and it is kept as full as liquid
 /// at rest. Returns how many particles were added. Bins must be up to date; the new particles
 /// are not yet in them.

@@ -70,6 +70,10 @@ pub struct Marks<'a, const D: usize> {
     pub separated: &'a CellField<u8, D>,
     /// 1 at faces whose velocity matters, be there liquid or not.
     pub known: &'a FaceField<u8, D>,
+    /// What pulls the liquid, of which the direction counts.
+    pub gravity: [f64; D],
+    /// Where liquid comes from: boxes.
+    pub nozzles: &'a [[[f64; D]; 2]],
 }
 
 /// A viscosity solver with its memory.

@@ -9,6 +9,7 @@ use crate::extrapolate::{self, Layers, WallConstraint};
 use crate::occupancy::Occupancy;
 use crate::pressure::{Contact, Domain, Projection};
 use crate::report::{Observer, SolveReport, Stage, StepError, ViscosityReport};
+use crate::seed;
 use crate::setup::Setup;
 use crate::solids::Solids;
 use crate::state::State;
@@ -219,9 +220,12 @@ impl<const D: usize> Workspace<D> {
             phi,
         };
         let material = material(setup, bins, state);
+        let nozzles = seed::nozzles(setup, state.time);
         let marks = Marks {
             separated: &state.separated,
             known,
+            gravity: setup.gravity,
+            nozzles: &nozzles,
         };
         let solved = diffusion.diffuse(&domain, material, marks, u, dt, observer);
         combine(u, runs, forced, |u, taken| u + taken);

@@ -69,6 +69,26 @@ impl<'a, const D: usize> LiquidBody<'a, D> {
                 && self.distance(axis, face) <= 0.0
     }
 
+    /// Whether gravity pulls what is in a cell away from a closed side of the domain beside it.
+    fn is_under_side(&self, cell: [i32; D]) -> bool {
+        let (cells, gravity) = (self.domain.grid.cells(), self.marks.gravity);
+        (0..D).any(|a| {
+            let is_low = cell[a] == 0 && !self.is_open(a, 0);
+            let is_high = cell[a] == cells[a] as i32 - 1 && !self.is_open(a, 1);
+            (is_low && gravity[a] > 0.0) || (is_high && gravity[a] < 0.0)
+        })
+    }
+
+    /// Whether a nozzle is less than two cells away.
+    fn is_beside_nozzle(&self, cell: [i32; D]) -> bool {
+        let x = Cell(cell).center(self.domain.grid);
+        let reach = 2.0 * self.domain.grid.dx();
+        let is_near = |[low, high]: &[[f64; D]; 2]| {
+            (0..D).all(|a| x[a] > low[a] - reach && x[a] < high[a] + reach)
+        };
+        self.marks.nozzles.iter().any(is_near)
+    }
+
     /// Whether a face is part of a closed side of the domain.
     fn closed_side(&self, axis: usize, face: [i32; D]) -> bool {
         let last = self.domain.grid.cells()[axis] as i32;
@@ -152,7 +172,23 @@ impl<const D: usize> Body<D> for LiquidBody<'_, D> {
     }
 
     fn lets_go(&self, cell: [i32; D]) -> bool {
-        self.marks.separated.as_slice()[self.index(cell)] != 0
+        let separated = self.marks.separated.as_slice();
+        let index = self.index(cell);
+        if self.domain.phi.as_slice()[index] < 0.0 {
+            return separated[index] != 0;
+        }
+        // The rim of what hangs from a side of the domain has its middle in the air and so no pressure of
+        // its own: it goes with what touches the wall beside it. Held, stiff liquid would hang by its
+        // corners. What lies on a floor stays there by its weight, what leaves a nozzle by that.
+        let around = indices_around(self.domain.grid, cell);
+        let around = &around[..3usize.pow(D as u32)];
+        let (phi, solids) = (self.domain.phi.as_slice(), self.domain.solids);
+        let touches = |at: usize| phi[at] < 0.0 && solids.wall_at_cell(at).is_some();
+        let mut beside = around.iter().filter(|&&at| touches(at)).peekable();
+        self.is_under_side(cell)
+            && !self.is_beside_nozzle(cell)
+            && beside.peek().is_some()
+            && beside.all(|&at| separated[at] != 0)
     }
 }
 

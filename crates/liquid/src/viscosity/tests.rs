@@ -67,6 +67,8 @@ impl<const D: usize> Sample<D> {
         Marks {
             separated: &self.separated,
             known: &self.known,
+            gravity: [0.0; D],
+            nozzles: &[],
         }
     }
 

@@ -38,13 +38,13 @@ fn rock_stands_still_3d() {
     rock_stands_still::<3>(10);
 }
 
-/// Separating walls let go of honey as they do of water: a block that hangs from the ceiling, clear of
-/// all other walls, falls freely, and nothing stays behind.
-fn honey_falls_from_the_ceiling<const D: usize>(n: usize) {
+/// Separating walls let go of thick liquid as they do of water: a block that hangs from the ceiling, or
+/// just below it by a gap in cell sides, clear of all other walls, falls freely, and nothing stays behind.
+fn thick_liquid_falls_from_the_ceiling<const D: usize>(n: usize, viscosity: f64, gap: f64) {
     let mut setup = Setup::new(unit_grid::<D>(n));
     let (mut min, mut max) = ([0.3; D], [0.7; D]);
-    (min[1], max[1]) = (0.7, 1.0);
-    setup.liquids.push(block(min, max, 10.0));
+    (min[1], max[1]) = (0.7, 1.0 - gap / n as f64);
+    setup.liquids.push(block(min, max, viscosity));
     let mut simulation = Simulation::new(setup);
     let mean = |s: &Simulation<D>| {
         let position = &s.state().particles.position;
@@ -57,20 +57,29 @@ fn honey_falls_from_the_ceiling<const D: usize>(n: usize) {
         fallen += speed * report.dt;
     });
     let error = (start - mean(&simulation)) / fallen - 1.0;
-    within(&format!("{D}D honey falls from a ceiling"), error, 0.02);
+    let what = format!("{D}D {viscosity:e} Pa s fall from {gap} cells below a ceiling");
+    within(&what, error, 0.02);
     let positions = &simulation.state().particles.position;
     let high = |x: &&[f64; D]| x[1] > 1.0 - 0.9 * fallen;
     assert_eq!(positions.iter().filter(high).count(), 0, "left behind");
 }
 
 #[test]
-fn honey_falls_from_the_ceiling_2d() {
-    honey_falls_from_the_ceiling::<2>(32);
+fn thick_liquid_falls_from_the_ceiling_2d() {
+    for viscosity in [10.0, 1e4, 1e6] {
+        for gap in [0.0, 0.5, 0.8] {
+            thick_liquid_falls_from_the_ceiling::<2>(32, viscosity, gap);
+        }
+    }
 }
 
 #[test]
-fn honey_falls_from_the_ceiling_3d() {
-    honey_falls_from_the_ceiling::<3>(16);
+fn thick_liquid_falls_from_the_ceiling_3d() {
+    for viscosity in [10.0, 1e6] {
+        for gap in [0.0, 0.6] {
+            thick_liquid_falls_from_the_ceiling::<3>(16, viscosity, gap);
+        }
+    }
 }
 
 /// Angular momentum about the middle, and the second moments across and along.

@@ -314,11 +314,12 @@ impl Place {
     }
 }
 
-/// How two faces share in a difference: the bits of those that are held, and the gap to the wall
-/// between them.
+/// How two faces share in a difference: the bits of those that are held, the gap to the wall between
+/// them, and how much of what is there touches the wall.
 struct Pair {
     held: u8,
     gap: f64,
+    touch: f64,
 }
 
 fn pair<const D: usize>(
@@ -336,6 +337,29 @@ fn pair<const D: usize>(
     Pair {
         held: u8::from(held[0]) | u8::from(held[1]) << 1,
         gap,
+        touch: 1.0,
+    }
+}
+
+/// How much of what fills a cell lies on the held side of it, at most all: what a gap parts from a wall
+/// is not pulled by it. Edges need not be asked; on a wall their boxes are what touches it.
+fn touching<const D: usize>(
+    ground: &impl Ground<D>,
+    axis: usize,
+    cell: [i32; D],
+    side: usize,
+) -> f64 {
+    let shares = ground.octants(cell).share;
+    let sum = |sides: [usize; 2]| -> f32 {
+        let octants = shares[..1 << D].iter().enumerate();
+        let chosen = octants.filter(|(o, _)| sides.contains(&(o >> axis & 1)));
+        chosen.map(|(_, share)| share).sum()
+    };
+    let (beside, all) = (sum([side; 2]), sum([0, 1]));
+    if all > 0.0 {
+        f64::from((2.0 * beside / all).min(1.0))
+    } else {
+        1.0
     }
 }
 
@@ -344,8 +368,8 @@ fn at_wall(sample: Weight, pair: impl FnOnce() -> Option<Pair>) -> Weight {
     if sample.weight == 0.0 {
         return sample;
     }
-    pair().map_or_else(Weight::default, |Pair { held, gap }| Weight {
-        weight: (f64::from(sample.weight) / gap) as f32,
+    pair().map_or_else(Weight::default, |Pair { held, gap, touch }| Weight {
+        weight: (f64::from(sample.weight) * touch / gap) as f32,
         free: sample.free - held.count_ones() as u8,
         held,
     })
@@ -357,8 +381,16 @@ fn cell_at_wall<const D: usize>(
     axis: usize,
     cell: [i32; D],
 ) -> Option<Pair> {
-    let found = pair(ground, axis, cell, moved(cell, axis, 1));
-    (found.held == 0 || !ground.lets_go(cell)).then_some(found)
+    let mut found = pair(ground, axis, cell, moved(cell, axis, 1));
+    if found.held != 0 && ground.lets_go(cell) {
+        return None;
+    }
+    found.touch = match found.held {
+        0b01 => touching(ground, axis, cell, 0),
+        0b10 => touching(ground, axis, cell, 1),
+        _ => 1.0,
+    };
+    Some(found)
 }
 
 /// The faces of the edge of axes `a` and `b` at the low corner of `at`.
@@ -376,5 +408,6 @@ fn edge_at_wall<const D: usize>(
         return None;
     }
     let gap = along.gap.min(across.gap);
-    Some(Pair { held, gap })
+    let touch = 1.0;
+    Some(Pair { held, gap, touch })
 }
