@@ -175,15 +175,18 @@ fn advice(error: &RunError) -> Option<String> {
 
 /// What to do about a step that fails.
 fn step_advice(error: &StepError) -> String {
-    let limit = Status::IterationLimit.as_str();
+    // Of two methods that failed the reason names the one that got farther; the other may have run out
+    // of iterations all the same.
+    let ends = [Status::IterationLimit, Status::Stagnated].map(Status::as_str);
+    let has_ended = |reason: &str| ends.iter().any(|end| reason.contains(end));
     let key = match error {
-        StepError::Viscosity { reason, .. } if reason.contains(limit) => "viscosity",
-        StepError::Pressure { reason, .. } if reason.contains(limit) => "pressure",
+        StepError::Viscosity { reason, .. } if has_ended(reason) => "viscosity",
+        StepError::Pressure { reason, .. } if has_ended(reason) => "pressure",
         _ => "",
     };
     let more = match key {
         "" => String::new(),
-        key => format!("a larger `{key}.max-iterations`, "),
+        key => format!("a larger `{key}.max-iterations`, another `{key}.method`, "),
     };
     format!(
         "look at stats.jsonl for what led there; {more}smaller steps \
@@ -249,6 +252,9 @@ mod tests {
         ));
         assert!(limited.contains("`viscosity.max-iterations`"), "{limited}");
         assert!(limited.contains("simulation.cfl"), "{limited}");
+        let stuck = step_advice(&failed("mgpcg ended with stagnated after 1251 iterations"));
+        assert!(stuck.contains("`viscosity.max-iterations`"), "{stuck}");
+        assert!(stuck.contains("`viscosity.method`"), "{stuck}");
         let broken = step_advice(&failed("the matrix is not positive definite"));
         assert!(!broken.contains("max-iterations"), "{broken}");
     }

@@ -153,7 +153,9 @@ pub enum RunError {
         notes: Vec<String>,
     },
     /// A substep failed even after it was shortened.
-    #[error("frame {frame}: {source}; the run can be resumed from its last checkpoint")]
+    #[error(
+        "frame {frame}: {source}; the run can be resumed from its last checkpoint, if it has one yet"
+    )]
     Step {
         /// The frame being computed.
         frame: u64,

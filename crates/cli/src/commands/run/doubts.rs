@@ -23,13 +23,10 @@ pub fn doubts(solves: &Solves, folder: &Path) -> Option<String> {
     let missed: Vec<String> = kinds
         .iter()
         .filter(|(_, found)| found.unconverged > 0)
-        .map(|(kind, _)| format!("`{kind}.max-iterations`"))
+        .map(|(kind, _)| format!("raise `{kind}.max-iterations` or loosen `{kind}.tolerance`, "))
         .collect();
-    let (word, cure) = if missed.is_empty() {
-        ("note", String::new())
-    } else {
-        ("warning", format!("raise {} or ", missed.join(" and ")))
-    };
+    let word = if missed.is_empty() { "note" } else { "warning" };
+    let cure = missed.concat();
     let stats = folder.join(STATS_NAME);
     Some(format!(
         "{word}: {}; {cure}see {}",
@@ -78,7 +75,8 @@ mod tests {
             Some(
                 "warning: viscosity missed its tolerance in 12 of 40 substeps (worst residual \
                  3.1e-2), pressure needed a second method in 1 of 40 substeps; raise \
-                 `viscosity.max-iterations` or see runs/honey/stats.jsonl"
+                 `viscosity.max-iterations` or loosen `viscosity.tolerance`, see \
+                 runs/honey/stats.jsonl"
             )
         );
     }
