@@ -155,7 +155,7 @@ impl Flat {
             velocities,
             speed_scale: self.speed_scale,
             solid: Some(&solid),
-            style: self.style(!shades.is_empty(), size),
+            style: self.style(!shades.is_empty()),
             shades: &shades,
         };
         render2(&scene, size)
@@ -180,15 +180,11 @@ impl Flat {
         viscosities.iter().map(shade).collect()
     }
 
-    /// Colours; dots that cover the liquid if they tell liquids apart.
-    fn style(&self, shaded: bool, size: Size) -> Style2 {
+    /// Colours of the liquid, or of liquids told apart.
+    fn style(&self, shaded: bool) -> Style2 {
         let mut style = Style2::default();
         if shaded {
-            let [low, high] = surfaces::bounds(&self.setup);
-            let pixels = (0..2).map(|a| size[a] as f64 / (high[a] - low[a]));
-            let pixels = pixels.fold(f64::MAX, f64::min);
             style.speeds = THIN_TO_THICK;
-            style.dot_radius = (0.3 * self.setup.grid.dx() * pixels).max(style.dot_radius);
         }
         if let Some(color) = self.color {
             let mixed = |with: f64, share: f64| {

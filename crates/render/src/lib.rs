@@ -49,6 +49,7 @@ mod render3;
 mod surface;
 #[cfg(test)]
 mod testing;
+mod tint;
 mod video;
 
 pub use camera::Camera;

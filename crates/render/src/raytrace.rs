@@ -37,6 +37,8 @@ pub(crate) struct Body {
     pub shell: Shell,
     /// Share of light that it throws back, by colour.
     pub albedo: Vec3,
+    /// Whether it keeps sunlight from what lies behind it.
+    pub throws_shadow: bool,
 }
 
 /// A scene made ready for rays.
@@ -349,7 +351,9 @@ impl World {
             origin: point,
             direction: self.environment.sun,
         };
-        let blocked = |body: &Body| body.shell.bvh.any_hit(&ray, self.grain(), f32::MAX);
+        let blocked = |body: &Body| {
+            body.throws_shadow && body.shell.bvh.any_hit(&ray, self.grain(), f32::MAX)
+        };
         if self.bodies.iter().any(blocked) {
             return Vec3::ZERO;
         }

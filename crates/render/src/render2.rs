@@ -8,6 +8,7 @@ use crate::error::{RenderError, positive};
 use crate::field::Occupancy;
 use crate::image::{Image, Size, check_size};
 use crate::open::Solid;
+use crate::tint::Tint;
 
 /// Free pixels around the domain, as a share of the picture's shorter side.
 const MARGIN: f64 = 0.04;
@@ -62,7 +63,8 @@ pub struct Scene2<'a> {
     pub particles: &'a [[f64; 2]],
     /// Their velocities, or nothing to draw them all alike.
     pub velocities: &'a [[f64; 2]],
-    /// Numbers from 0 to 1 to colour them by in place of their speeds, or nothing.
+    /// Numbers from 0 to 1 to colour them, and the liquid about them, by in place of their speeds
+    /// and its depth, or nothing.
     pub shades: &'a [f64],
     /// The speed drawn in the last colour; the fastest particle's if `None`.
     pub speed_scale: Option<f64>,
@@ -104,12 +106,14 @@ pub fn render2(scene: &Scene2<'_>, size: Size) -> Result<Image, RenderError> {
         }
     }
     let page = Page::new(scene.bounds, size);
-    let fill = |i: usize| fill_pixel(scene, &page, page.point(i));
+    let tint = tint(scene);
+    let ink = |x: [f64; 2]| liquid_ink(scene, tint.as_ref(), x);
+    let fill = |i: usize| fill_pixel(scene, &page, page.point(i), ink);
     let mut canvas = Canvas {
         size,
         pixels: (0..size[0] * size[1]).into_par_iter().map(fill).collect(),
     };
-    draw_spray(scene, &page, &mut canvas);
+    draw_spray(scene, &page, &mut canvas, ink);
     draw_particles(scene, &page, &mut canvas);
     let cover = |(i, colour): (usize, &mut Vec3)| {
         *colour = cover_pixel(scene, &page, page.point(i), *colour)
@@ -194,13 +198,49 @@ fn colour(c: [u8; 3]) -> Vec3 {
     Vec3::from_array(c.map(|x| f32::from(x) / 255.0))
 }
 
-fn liquid_colour(scene: &Scene2<'_>, y: f64) -> Vec3 {
-    let height = (y - scene.bounds[0][1]) / (scene.bounds[1][1] - scene.bounds[0][1]);
-    colour(scene.style.deep).lerp(colour(scene.style.shallow), height.clamp(0.0, 1.0) as f32)
+/// What colours the liquid in place of its depth.
+fn tint(scene: &Scene2<'_>) -> Option<Tint> {
+    let area = scene.liquid?.particle_volume();
+    let Scene2 {
+        bounds,
+        particles,
+        shades,
+        ..
+    } = *scene;
+    (!shades.is_empty()).then(|| Tint::new(bounds, area, particles, shades))
+}
+
+/// A colour between those from rest to the fastest.
+fn shaded(style: &Style2, share: f64) -> Vec3 {
+    let [slow, middle, fast] = style.speeds.map(colour);
+    let share = share.clamp(0.0, 1.0) as f32 * 2.0;
+    if share < 1.0 {
+        slow.lerp(middle, share)
+    } else {
+        middle.lerp(fast, share - 1.0)
+    }
+}
+
+/// Colours of the liquid at a point: of its inside and of its surface.
+fn liquid_ink(scene: &Scene2<'_>, tint: Option<&Tint>, x: [f64; 2]) -> [Vec3; 2] {
+    let style = &scene.style;
+    if let Some(share) = tint.and_then(|tint| tint.sample(x)) {
+        let ink = shaded(style, share);
+        return [ink, 0.5 * ink];
+    }
+    let height = (x[1] - scene.bounds[0][1]) / (scene.bounds[1][1] - scene.bounds[0][1]);
+    let (deep, shallow) = (colour(style.deep), colour(style.shallow));
+    let inside = deep.lerp(shallow, height.clamp(0.0, 1.0) as f32);
+    [inside, colour(style.surface)]
 }
 
 /// Air and liquid, the surface between them as wide as a pen.
-fn fill_pixel(scene: &Scene2<'_>, page: &Page, x: [f64; 2]) -> Vec3 {
+fn fill_pixel(
+    scene: &Scene2<'_>,
+    page: &Page,
+    x: [f64; 2],
+    ink: impl Fn([f64; 2]) -> [Vec3; 2],
+) -> Vec3 {
     let air = colour(scene.style.air);
     let Some(liquid) = scene.liquid else {
         return air;
@@ -214,8 +254,11 @@ fn fill_pixel(scene: &Scene2<'_>, page: &Page, x: [f64; 2]) -> Vec3 {
     let depth = (here - 0.5) / dx.hypot(dy).max(1e-3);
     let cover = (depth + 0.5).clamp(0.0, 1.0) as f32;
     let pen = (1.6 - (depth - 0.6).abs()).clamp(0.0, 1.0) as f32;
-    let inked = liquid_colour(scene, x[1]).lerp(colour(scene.style.surface), 0.75 * pen);
-    air.lerp(inked, cover)
+    if cover == 0.0 {
+        return air;
+    }
+    let [inside, surface] = ink(x);
+    air.lerp(inside.lerp(surface, 0.75 * pen), cover)
 }
 
 /// Solids, the page and the domain's outline over whatever was drawn.
@@ -247,16 +290,17 @@ fn cover_pixel(scene: &Scene2<'_>, page: &Page, x: [f64; 2], mut under: Vec3) ->
 }
 
 /// Lone particles as discs of their own area.
-fn draw_spray(scene: &Scene2<'_>, page: &Page, canvas: &mut Canvas) {
+fn draw_spray(
+    scene: &Scene2<'_>,
+    page: &Page,
+    canvas: &mut Canvas,
+    ink: impl Fn([f64; 2]) -> [Vec3; 2],
+) {
     let Some(liquid) = scene.liquid else { return };
     let radius = (liquid.particle_volume() / std::f64::consts::PI).sqrt() / page.pixel;
     for droplet in liquid.spray() {
-        canvas.disc(
-            page.place(*droplet),
-            radius,
-            liquid_colour(scene, droplet[1]),
-            1.0,
-        );
+        let [inside, _] = ink(*droplet);
+        canvas.disc(page.place(*droplet), radius, inside, 1.0);
     }
 }
 
@@ -271,15 +315,9 @@ fn draw_particles(scene: &Scene2<'_>, page: &Page, canvas: &mut Canvas) {
         .filter(|s| s.is_finite() && *s > 0.0)
         .unwrap_or(fastest)
         .max(f64::MIN_POSITIVE);
-    let [slow, middle, fast] = scene.style.speeds.map(colour);
     for (p, x) in scene.particles.iter().enumerate() {
         let share = scene.shades.get(p).copied();
-        let share = share.unwrap_or_else(|| speed(p) / scale).clamp(0.0, 1.0) as f32 * 2.0;
-        let ink = if share < 1.0 {
-            slow.lerp(middle, share)
-        } else {
-            middle.lerp(fast, share - 1.0)
-        };
+        let ink = shaded(&scene.style, share.unwrap_or_else(|| speed(p) / scale));
         if ink.is_finite() {
             canvas.disc(page.place(*x), scene.style.dot_radius, ink, 0.8);
         }
@@ -338,6 +376,36 @@ mod tests {
         };
         let area = pool_area(&render2(&scene, [800, 800]).unwrap());
         assert!((area / (DX * DX / 4.0) - 1.0).abs() < 0.15, "{area}");
+    }
+
+    #[test]
+    fn shades_colour_the_liquid_about_their_particles() {
+        let frame =
+            Reconstructor::new(UNIT, DX, &|_| f64::MAX, ReconstructionOptions::default()).unwrap();
+        let particles = jittered(UNIT, DX, 23, |x| x[1] < 0.5);
+        let shades: Vec<f64> = particles.iter().map(|x| f64::from(x[0] > 0.5)).collect();
+        let liquid = frame.occupancy(&particles, DX * DX / 4.0).unwrap();
+        let style = Style2 {
+            speeds: [[200, 0, 0], [0, 200, 0], [0, 0, 200]],
+            ..Style2::default()
+        };
+        let scene = Scene2 {
+            bounds: UNIT,
+            liquid: Some(&liquid),
+            particles: &particles,
+            shades: &shades,
+            style,
+            ..Scene2::default()
+        };
+        let picture = render2(&scene, [400, 400]).unwrap();
+        // Every pixel well inside, whether under a dot or not.
+        let all = |columns: std::ops::Range<usize>, expected: [u8; 3]| {
+            for (x, y) in columns.flat_map(|x| (230..370).map(move |y| (x, y))) {
+                assert_eq!(picture.get(x, y), expected, "{x}, {y}");
+            }
+        };
+        all(30..150, [200, 0, 0]);
+        all(250..370, [0, 0, 200]);
     }
 
     #[test]

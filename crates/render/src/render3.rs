@@ -186,17 +186,12 @@ fn build(scene: &Scene3) -> Result<World, RenderError> {
             Material::Matte(colour) => bodies.push(Body {
                 shell,
                 albedo: linear(colour),
+                throws_shadow: true,
             }),
             Material::Glass => glass.push(shell),
         }
     }
     let tank = scene.container == Container::Tank;
-    if tank {
-        bodies.push(Body {
-            shell: Shell::new(edges(lo, hi, 0.003 * size)),
-            albedo: Vec3::splat(0.75),
-        });
-    }
     let clear = 1.0 - style.opacity.clamp(0.0, 1.0) as f32;
     let tint = linear(style.tint).clamp(Vec3::splat(1e-3), Vec3::ONE);
     let mut world = World {
@@ -221,6 +216,15 @@ fn build(scene: &Scene3) -> Result<World, RenderError> {
         panes: tank.then_some([lo, hi]),
     };
     world.lightmap = Lightmap::cast(&world, lo, hi);
+    if tank {
+        // A frame to the picture, not a thing in the scene: its shadows would be scratches on the
+        // liquid. On the ground it throws none either, since it comes after the light there.
+        world.bodies.push(Body {
+            shell: Shell::new(edges(lo, hi, 0.003 * size)),
+            albedo: Vec3::splat(0.75),
+            throws_shadow: false,
+        });
+    }
     Ok(world)
 }
 
