@@ -18,7 +18,7 @@ pub use gmres::{Gmres, GmresOptions};
 
 use crate::null_space::NullSpace;
 use crate::operator::Operator;
-use crate::outcome::{Outcome, SolveError, Status, Tolerance};
+use crate::outcome::{Outcome, SolveError, Status, Tolerance, finite};
 use crate::pcg::{self, NULL_SPACE_NOISE, ROUNDING_FLOOR};
 use crate::precond::Preconditioner;
 use crate::vector;
@@ -93,8 +93,8 @@ impl Frame {
         tol: &Tolerance,
     ) -> Result<Outcome, SolveError> {
         pcg::check_shapes(system.a.rows(), system.m.rows(), system.null_space, b, x)?;
-        let raw_norm = pcg::finite(vector::max_norm(b), "right-hand side", 0)?;
-        pcg::finite(vector::max_norm(x), "initial guess", 0)?;
+        let raw_norm = finite(vector::max_norm(b), "right-hand side", 0)?;
+        finite(vector::max_norm(x), "initial guess", 0)?;
         let b_norm = pcg::project_copy(system.null_space, b, &mut self.b);
         if b_norm <= NULL_SPACE_NOISE * raw_norm {
             x.fill(0.0);
@@ -157,7 +157,7 @@ impl Frame {
     ) -> Result<f64, SolveError> {
         system.a.apply(&self.x, &mut self.r);
         let norm = vector::subtract_from(&self.b, &mut self.r);
-        pcg::finite(norm, "residual", iteration)
+        finite(norm, "residual", iteration)
     }
 }
 

@@ -4,6 +4,8 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::vector;
+
 /// When to stop: `max|r| ≤ max(relative · max|b|, absolute)`, or after `max_iterations`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
@@ -164,6 +166,55 @@ pub enum SolveError {
         /// The number of entries found.
         found: usize,
     },
+}
+
+impl SolveError {
+    /// Checks that there are as many of a `quantity` as the matrix has rows.
+    ///
+    /// # Errors
+    /// [`SolveError::Shape`].
+    pub fn check_count(
+        quantity: &'static str,
+        expected: usize,
+        found: usize,
+    ) -> Result<(), SolveError> {
+        if found == expected {
+            return Ok(());
+        }
+        Err(SolveError::Shape {
+            quantity,
+            expected,
+            found,
+        })
+    }
+
+    /// Checks that a vector a solve begins with is made of numbers.
+    ///
+    /// # Errors
+    /// [`SolveError::NotFinite`].
+    pub fn check_finite(quantity: &'static str, values: &[f64]) -> Result<(), SolveError> {
+        finite(vector::max_norm(values), quantity, 0).map(|_| ())
+    }
+}
+
+/// A `value` of some `quantity`, if it is a number.
+pub(crate) fn finite(
+    value: f64,
+    quantity: &'static str,
+    iteration: usize,
+) -> Result<f64, SolveError> {
+    if value.is_finite() {
+        return Ok(value);
+    }
+    Err(SolveError::NotFinite {
+        quantity,
+        iteration,
+    })
+}
+
+/// The same of a residual.
+pub(crate) fn finite_residual(value: f64, iteration: usize) -> Result<f64, SolveError> {
+    finite(value, "residual", iteration)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::null_space::NullSpace;
 use crate::operator::Operator;
-use crate::outcome::{Outcome, SolveError, Status, Tolerance};
+use crate::outcome::{Outcome, SolveError, Status, Tolerance, finite};
 use crate::precond::Preconditioner;
 use crate::vector;
 
@@ -258,21 +258,6 @@ fn verdict(
     }
 }
 
-pub(crate) fn finite(
-    value: f64,
-    quantity: &'static str,
-    iteration: usize,
-) -> Result<f64, SolveError> {
-    if value.is_finite() {
-        Ok(value)
-    } else {
-        Err(SolveError::NotFinite {
-            quantity,
-            iteration,
-        })
-    }
-}
-
 pub(crate) fn check_shapes(
     expected: usize,
     preconditioner: Option<usize>,
@@ -280,17 +265,7 @@ pub(crate) fn check_shapes(
     b: &[f64],
     x: &[f64],
 ) -> Result<(), SolveError> {
-    let fits = |quantity, found| {
-        if found == expected {
-            Ok(())
-        } else {
-            Err(SolveError::Shape {
-                quantity,
-                expected,
-                found,
-            })
-        }
-    };
+    let fits = |quantity, found| SolveError::check_count(quantity, expected, found);
     fits("right-hand side", b.len())?;
     fits("vector of unknowns", x.len())?;
     fits("preconditioner", preconditioner.unwrap_or(expected))?;

@@ -75,13 +75,7 @@ impl<'a, A: Operator + ?Sized> Problem<'a, A> {
     /// [`SolveError::Shape`] and [`SolveError::NotFinite`].
     pub fn check(&self, x: &[f64]) -> Result<(), SolveError> {
         let expected = self.a.rows();
-        let fits = |quantity, found| {
-            (found == expected).then_some(()).ok_or(SolveError::Shape {
-                quantity,
-                expected,
-                found,
-            })
-        };
+        let fits = |quantity, found| SolveError::check_count(quantity, expected, found);
         fits("right-hand side", self.b.len())?;
         fits("vector of unknowns", x.len())?;
         if !self.constrained.is_empty() {
@@ -91,15 +85,8 @@ impl<'a, A: Operator + ?Sized> Problem<'a, A> {
             fits("list of places", places.at.len())?;
         }
         fits("null space", self.null_space.bound().max(expected))?;
-        for (quantity, v) in [("right-hand side", self.b), ("initial guess", x)] {
-            if !vector::max_norm(v).is_finite() {
-                return Err(SolveError::NotFinite {
-                    quantity,
-                    iteration: 0,
-                });
-            }
-        }
-        Ok(())
+        SolveError::check_finite("right-hand side", self.b)?;
+        SolveError::check_finite("initial guess", x)
     }
 
     /// The natural residual of unknown `i`, given `y = (A x − b)_i`: `min(y, A_ii x_i)` where

@@ -250,22 +250,9 @@ impl<const D: usize> Mg<D> {
 
     fn check(&self, system: &System<D>, rhs: &[f64], x: &[f64]) -> Result<(), SolveError> {
         let expected = system.cells().len();
-        let vectors = [("right-hand side", rhs), ("initial guess", x)];
-        for (quantity, v) in vectors {
-            if v.len() != expected {
-                let found = v.len();
-                return Err(SolveError::Shape {
-                    quantity,
-                    expected,
-                    found,
-                });
-            }
-            if !vector::max_norm(v).is_finite() {
-                return Err(SolveError::NotFinite {
-                    quantity,
-                    iteration: 0,
-                });
-            }
+        for (quantity, v) in [("right-hand side", rhs), ("initial guess", x)] {
+            SolveError::check_count(quantity, expected, v.len())?;
+            SolveError::check_finite(quantity, v)?;
         }
         Ok(())
     }

@@ -3,8 +3,8 @@
 use super::{Frame, Leash, Recurrence, Run, System, resize};
 use crate::null_space::NullSpace;
 use crate::operator::Operator;
+use crate::outcome::finite;
 use crate::outcome::{Outcome, SolveError, Tolerance};
-use crate::pcg::finite;
 use crate::precond::Preconditioner;
 use crate::vector;
 

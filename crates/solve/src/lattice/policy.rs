@@ -2,9 +2,9 @@
 
 use super::level::UNIFORM;
 use super::shape::{BLOCK, slots};
-use super::solver::{FLOOR, LatticeSolver, WallCell, finite, project, solved};
+use super::solver::{FLOOR, LatticeSolver, WallCell, project, solved};
 use crate::null_space::NullSpace;
-use crate::outcome::{SolveError, Status, Tolerance};
+use crate::outcome::{SolveError, Status, Tolerance, finite_residual};
 use crate::problem::{Policy, Solution};
 
 /// The inner solve of a policy goes this far below the residual at hand: less wastes policies,
@@ -78,7 +78,7 @@ impl<const D: usize> LatticeSolver<D> {
         tol: &Tolerance,
     ) -> Result<Solution, SolveError> {
         self.refresh();
-        let mut residual = finite(self.true_residual(), 0)?;
+        let mut residual = finite_residual(self.true_residual(), 0)?;
         // Where the recurrence of the residual, in single precision, was last made true.
         let mut reference = residual;
         let (mut iterations, mut outer, mut initial) = (0, 0, None);
@@ -87,7 +87,7 @@ impl<const D: usize> LatticeSolver<D> {
         let (status, natural) = loop {
             let (mut natural, mut changes) = self.judge(residual);
             if natural <= target || residual < 10.0 * FLOOR * reference {
-                residual = finite(self.true_residual(), iterations)?;
+                residual = finite_residual(self.true_residual(), iterations)?;
                 reference = residual;
                 (natural, changes) = self.judge(residual);
             }
@@ -100,7 +100,7 @@ impl<const D: usize> LatticeSolver<D> {
                 break (Status::Converged, natural);
             }
             if stalled_inside || iterations >= tol.max_iterations || outer >= MAX_POLICIES {
-                residual = finite(self.true_residual(), iterations)?;
+                residual = finite_residual(self.true_residual(), iterations)?;
                 let status = if stalled_inside {
                     Status::Stagnated
                 } else {

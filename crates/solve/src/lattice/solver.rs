@@ -8,7 +8,7 @@ use super::shape::{BLOCK, Shape, slots};
 use super::wave::Shared;
 use crate::csr::Csr;
 use crate::null_space::NullSpace;
-use crate::outcome::{SolveError, Status, Tolerance};
+use crate::outcome::{SolveError, Status, Tolerance, finite_residual};
 use crate::problem::{Places, Solution};
 use crate::vector;
 
@@ -304,7 +304,8 @@ impl<const D: usize> LatticeSolver<D> {
         self.prepare();
         let target = tol.target(norm);
         let initial = self.true_residual();
-        let (mut iterations, mut residual, mut last) = (0, finite(initial, 0)?, f64::INFINITY);
+        let (mut iterations, mut residual, mut last) =
+            (0, finite_residual(initial, 0)?, f64::INFINITY);
         let status = loop {
             if residual <= target {
                 break Status::Converged;
@@ -320,7 +321,7 @@ impl<const D: usize> LatticeSolver<D> {
             let inner = (0.95 * target).max(floor);
             let run = self.conjugate(null_space, inner, tol.max_iterations - iterations)?;
             iterations += run.iterations;
-            residual = finite(self.true_residual(), iterations)?;
+            residual = finite_residual(self.true_residual(), iterations)?;
         };
         self.get(x);
         null_space.project(x);
@@ -372,7 +373,7 @@ impl<const D: usize> LatticeSolver<D> {
         while run.residual > target && run.iterations < limit {
             self.hierarchy.cycle();
             self.project_correction(null_space);
-            let product = finite(self.product(), run.iterations)?;
+            let product = finite_residual(self.product(), run.iterations)?;
             if product < 0.0 {
                 return Err(SolveError::PreconditionerNotPositiveDefinite {
                     iteration: run.iterations,
@@ -389,7 +390,7 @@ impl<const D: usize> LatticeSolver<D> {
                 product / rho
             };
             rho = product;
-            let curvature = finite(self.direct(beta as f32), run.iterations)?;
+            let curvature = finite_residual(self.direct(beta as f32), run.iterations)?;
             if curvature <= 0.0 {
                 return Err(SolveError::NotPositiveDefinite {
                     iteration: run.iterations,
@@ -398,7 +399,7 @@ impl<const D: usize> LatticeSolver<D> {
             }
             // Residual and direction carry the scale, the solution does not.
             let alpha = rho / curvature / self.scale;
-            run.residual = finite(self.advance(alpha), run.iterations)?;
+            run.residual = finite_residual(self.advance(alpha), run.iterations)?;
             run.iterations += 1;
             (milestone, since) = if run.residual < 0.5 * milestone {
                 (run.residual, 0)
@@ -506,16 +507,6 @@ pub(super) fn project(null_space: &NullSpace, b: &[f64]) -> Option<Vec<f64>> {
         null_space.project(&mut b);
         b
     })
-}
-
-pub(super) fn finite(value: f64, iteration: usize) -> Result<f64, SolveError> {
-    value
-        .is_finite()
-        .then_some(value)
-        .ok_or(SolveError::NotFinite {
-            quantity: "residual",
-            iteration,
-        })
 }
 
 /// Zeroes a vector of another size; pages never written stay free.

@@ -3,7 +3,7 @@
 use crate::lcp::policy;
 use crate::lcp::start::{Begun, Start};
 use crate::operator::Operator;
-use crate::outcome::{SolveError, Status, Tolerance};
+use crate::outcome::{SolveError, Status, Tolerance, finite};
 use crate::problem::{Policy, Problem, Solution};
 use crate::vector;
 
@@ -410,8 +410,4 @@ fn multiply(scale: &[f64], v: &[f64], t: &mut [f64]) {
     for ((t, v), scale) in t.iter_mut().zip(v).zip(scale) {
         *t = scale * v;
     }
-}
-
-fn finite(value: f64, quantity: &'static str, iteration: usize) -> Result<f64, SolveError> {
-    crate::pcg::finite(value, quantity, iteration)
 }

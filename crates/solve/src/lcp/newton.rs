@@ -5,8 +5,8 @@ use crate::lcp::policy::{self, Masked, Restricted, RestrictedMic, Separation, Ti
 use crate::lcp::start::{Begun, Start};
 use crate::method::SubSolver;
 use crate::operator::Operator;
-use crate::outcome::{Outcome, SolveError, Status, Tolerance};
-use crate::pcg::{self, Pcg};
+use crate::outcome::{Outcome, SolveError, Status, Tolerance, finite};
+use crate::pcg::Pcg;
 use crate::precond::Preconditioner;
 use crate::problem::{Policy, Problem, Solution};
 use crate::vector;
@@ -173,7 +173,7 @@ struct Search<'a, A: ?Sized, P> {
 impl<A: Operator + ?Sized, P: Restricted<A>> Search<'_, A, P> {
     fn run(&mut self, max_iterations: usize) -> Result<Solution, SolveError> {
         let Work { x, y, .. } = &mut *self.work;
-        let mut residual = pcg::finite(self.begun.problem.residual(x, y), "residual", 0)?;
+        let mut residual = finite(self.begun.problem.residual(x, y), "residual", 0)?;
         let initial_residual = residual;
         let problem = &self.begun.problem;
         self.work.separation.adopt(problem, &Policy::default());
@@ -190,7 +190,7 @@ impl<A: Operator + ?Sized, P: Restricted<A>> Search<'_, A, P> {
             outer_iterations += 1;
             let moved = self.line_search(iterations)?;
             let Work { x, y, .. } = &mut *self.work;
-            residual = pcg::finite(self.begun.problem.residual(x, y), "residual", iterations)?;
+            residual = finite(self.begun.problem.residual(x, y), "residual", iterations)?;
             if !moved && residual > self.target && outcome.status != Status::IterationLimit {
                 break Status::Stagnated;
             }
@@ -279,7 +279,7 @@ impl<A: Operator + ?Sized, P: Restricted<A>> Search<'_, A, P> {
             }
             problem.residual(trial, trial_y);
             let reached = merit_of(problem, trial, trial_y);
-            pcg::finite(reached, "merit", iteration)?;
+            finite(reached, "merit", iteration)?;
             if reached <= merit + self.options.sufficient_decrease * tau * slope {
                 let change = (merit - reached).abs() >= self.options.relative_change * merit;
                 let motion = x

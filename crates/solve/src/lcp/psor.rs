@@ -4,7 +4,7 @@ use crate::csr::Csr;
 use crate::lcp::policy;
 use crate::lcp::start::{Begun, Start};
 use crate::operator::Operator;
-use crate::outcome::{SolveError, Status, Tolerance};
+use crate::outcome::{SolveError, Status, Tolerance, finite_residual};
 use crate::problem::{Policy, Problem, Solution};
 use crate::vector;
 
@@ -101,7 +101,7 @@ fn iterate<A: Rows + ?Sized>(
     max_iterations: usize,
 ) -> Result<Solution, SolveError> {
     let problem = &begun.problem;
-    let initial_residual = finite(problem.residual(x, y), 0)?;
+    let initial_residual = finite_residual(problem.residual(x, y), 0)?;
     let mut residual = initial_residual;
     let (mut iterations, mut futile) = (0, 0);
     let status = loop {
@@ -112,11 +112,11 @@ fn iterate<A: Rows + ?Sized>(
         } else if futile > FUTILE_CHECKS {
             break Status::Stagnated;
         }
-        let met = finite(sweep(problem, relaxation, x)?, iterations)?;
+        let met = finite_residual(sweep(problem, relaxation, x)?, iterations)?;
         iterations += 1;
         // The residuals met on the way say when to look at the true one.
         if met <= target || iterations >= max_iterations {
-            residual = finite(problem.residual(x, y), iterations)?;
+            residual = finite_residual(problem.residual(x, y), iterations)?;
             futile += 1;
         }
     };
@@ -158,8 +158,4 @@ fn sweep<A: Rows + ?Sized>(
         }
     }
     Ok(largest)
-}
-
-fn finite(residual: f64, iteration: usize) -> Result<f64, SolveError> {
-    crate::pcg::finite(residual, "residual", iteration)
 }

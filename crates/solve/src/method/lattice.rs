@@ -18,13 +18,7 @@ impl AnyLattice {
     /// Takes over the matrix of a problem; false if it is not one for a lattice.
     fn convert(&mut self, problem: &Problem<'_>) -> Result<bool, SolveError> {
         let places = problem.places.ok_or(NEEDS_PLACES)?;
-        if places.at.len() != problem.a.rows() {
-            return Err(SolveError::Shape {
-                quantity: "list of places",
-                expected: problem.a.rows(),
-                found: places.at.len(),
-            });
-        }
+        SolveError::check_count("list of places", problem.a.rows(), places.at.len())?;
         match (&*self, places.dimensions) {
             (AnyLattice::Plane(_), 2) | (AnyLattice::Space(_), 3) => {}
             (_, 2) => *self = AnyLattice::Plane(Box::default()),

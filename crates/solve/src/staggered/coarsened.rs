@@ -5,6 +5,7 @@
 
 use super::dense::{gather, linear, spread};
 use super::ground::{Contents, Fine, Kind, Octants};
+use super::level::{Coarse, Level};
 use super::shape::Shape;
 
 /// Coarse samples weigh at least this share of what full ones do on average around them, so that faces
@@ -56,9 +57,8 @@ fn child<const D: usize>(cell: [i32; D], o: usize) -> [i32; D] {
     std::array::from_fn(|a| 2 * cell[a] + (o >> a & 1) as i32)
 }
 
-impl<const D: usize> Coarsened<D> {
-    /// The level above `fine`, with cells of twice the side.
-    pub fn new(fine: &impl Fine<D>, stiffness: f32, is_uniform: bool) -> Self {
+impl<const D: usize> Coarse<D> for Coarsened<D> {
+    fn new(fine: &impl Fine<D>, stiffness: f32, is_uniform: bool) -> Self {
         let finer = fine.cells();
         let cells = finer.map(|n| n.div_ceil(2));
         let padded = cells.map(|n| 2 * n);
@@ -101,6 +101,12 @@ impl<const D: usize> Coarsened<D> {
         coarsened
     }
 
+    fn level(&self, below: &Level<D>, shape: Shape<D>) -> Level<D> {
+        Level::above(below, shape, self, self.graded(&shape))
+    }
+}
+
+impl<const D: usize> Coarsened<D> {
     /// The stiffness of cells by memory index, if it varies.
     pub fn graded(&self, shape: &Shape<D>) -> Option<Vec<f32>> {
         let relative = self.relative.as_ref()?;

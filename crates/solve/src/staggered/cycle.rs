@@ -8,7 +8,7 @@ use super::field::{self, Vector};
 use super::ground::Fine;
 use super::kernel::{self, Three};
 use super::labels::Labels;
-use super::level::Level;
+use super::level::{Coarse, Level};
 use super::method::{Coarsening, Smoother, ViscousMethod, ViscousOptions};
 use super::patches::Patches;
 use super::schwarz::Schwarz;
@@ -257,8 +257,8 @@ impl<const D: usize> Hierarchy<D> {
         }
         let mut levels = vec![finest];
         match coarsening {
-            Coarsening::Fractions => coarsen(&mut levels, ground, smoother),
-            Coarsening::Labels => coarsen_by_labels(&mut levels, ground, smoother),
+            Coarsening::Fractions => coarsen::<Coarsened<D>, D>(&mut levels, ground, smoother),
+            Coarsening::Labels => coarsen::<Labels<D>, D>(&mut levels, ground, smoother),
         }
         // The coarsest level has its anchors yet, for which nobody asks.
         levels.iter_mut().for_each(Level::forget_anchors);
@@ -394,53 +394,24 @@ impl Bottom {
     }
 }
 
-/// Adds coarser levels to the finest, which is made of `ground`, by what fills their cells.
-fn coarsen<const D: usize>(levels: &mut Vec<Level<D>>, ground: impl Fine<D>, smoother: Smoother) {
-    let is_uniform = levels[0].graded.is_none();
-    let (mut ground, mut coarse) = (Some(ground), None::<Coarsened<D>>);
-    add_levels(levels, smoother, |below| {
-        let stiffness = 0.25 * below.stiffness;
-        // What a level was made of is given up before the next level's rows take memory.
-        let next = match (coarse.take(), ground.take()) {
-            (Some(coarse), _) => Coarsened::new(&coarse, stiffness, is_uniform),
-            (None, ground) => Coarsened::new(&ground?, stiffness, is_uniform),
-        };
-        let shape = Shape::new(next.cells())?;
-        let level = Level::above(below, shape, &next, next.graded(&shape));
-        coarse = Some(next);
-        Some(level)
-    });
-}
-
-/// The same by labels.
-fn coarsen_by_labels<const D: usize>(
+/// Adds coarser levels of a kind to the finest, which is made of `ground`, as long as the coarsest is
+/// fine.
+fn coarsen<C: Coarse<D>, const D: usize>(
     levels: &mut Vec<Level<D>>,
     ground: impl Fine<D>,
     smoother: Smoother,
 ) {
     let is_uniform = levels[0].graded.is_none();
-    let (mut ground, mut labels) = (Some(ground), None::<Labels<D>>);
-    add_levels(levels, smoother, |below| {
-        let stiffness = 0.25 * below.stiffness;
-        let next = match (labels.take(), ground.take()) {
-            (Some(labels), _) => Labels::new(&labels, stiffness, is_uniform),
-            (None, ground) => Labels::new(&ground?, stiffness, is_uniform),
-        };
-        let shape = Shape::new(next.cells())?;
-        let level = Level::labelled(shape, &next, next.graded(&shape));
-        labels = Some(next);
-        Some(level)
-    });
-}
-
-/// Adds what is `above` the coarsest level as long as that is fine.
-fn add_levels<const D: usize>(
-    levels: &mut Vec<Level<D>>,
-    smoother: Smoother,
-    mut above: impl FnMut(&Level<D>) -> Option<Level<D>>,
-) {
+    let (mut ground, mut coarse) = (Some(ground), None::<C>);
     while let Some(below) = levels.last_mut().filter(|level| is_fine(level, smoother)) {
-        let level = above(below);
+        let stiffness = 0.25 * below.stiffness;
+        // What a level was made of is given up before the next level's rows take memory.
+        let next = match (coarse.take(), ground.take()) {
+            (Some(coarse), _) => C::new(&coarse, stiffness, is_uniform),
+            (None, Some(ground)) => C::new(&ground, stiffness, is_uniform),
+            (None, None) => break,
+        };
+        let level = Shape::new(next.cells()).map(|shape| next.level(below, shape));
         // Nobody else asks for them.
         below.forget_anchors();
         let Some(level) = level.filter(|level| level.unknowns > 0) else {
@@ -451,6 +422,7 @@ fn add_levels<const D: usize>(
         if is_last {
             break;
         }
+        coarse = Some(next);
     }
 }
 

@@ -128,6 +128,25 @@ impl<S: Simd, const D: usize> Visit<S, Single> for Pass<Apply<S::Double>, D> {
     }
 }
 
+/// Runs a pass over one plane of one component; what it leaves in its constants.
+#[inline(always)]
+unsafe fn over<S: Simd, T, const D: usize>(
+    level: &Level<D>,
+    axis: usize,
+    z: usize,
+    v: Three<D>,
+    with: T,
+    band_only: bool,
+) -> T
+where
+    Pass<T, D>: Visit<S, Single>,
+{
+    let mut pass = Pass { axis, v, with };
+    // SAFETY: the caller's promise is passed on.
+    unsafe { each_block::<S, Single, D>(level, axis, z, v.x, band_only, &mut pass) };
+    pass.with
+}
+
 #[inline(always)]
 unsafe fn residual_body<S: Simd, const D: usize>(
     level: &Level<D>,
@@ -135,10 +154,8 @@ unsafe fn residual_body<S: Simd, const D: usize>(
     z: usize,
     v: Three<D>,
 ) {
-    let with = Residual;
-    let mut pass = Pass { axis, v, with };
     // SAFETY: the caller's promise is passed on.
-    unsafe { each_block::<S, Single, D>(level, axis, z, v.x, false, &mut pass) }
+    unsafe { over::<S, _, D>(level, axis, z, v, Residual, false) };
 }
 
 #[inline(always)]
@@ -151,11 +168,8 @@ unsafe fn first_step_body<S: Simd, const D: usize>(
 ) {
     // SAFETY: the caller's promise is passed on.
     unsafe {
-        let with = FirstStep {
-            beta: S::splat(beta),
-        };
-        let mut pass = Pass { axis, v, with };
-        each_block::<S, Single, D>(level, axis, z, v.x, false, &mut pass);
+        let beta = S::splat(beta);
+        over::<S, _, D>(level, axis, z, v, FirstStep { beta }, false);
     }
 }
 
@@ -175,8 +189,7 @@ unsafe fn step_body<S: Simd, const D: usize>(
             beta: S::splat(beta),
             has_last,
         };
-        let mut pass = Pass { axis, v, with };
-        each_block::<S, Single, D>(level, axis, z, v.x, false, &mut pass);
+        over::<S, _, D>(level, axis, z, v, with, false);
     }
 }
 
@@ -195,8 +208,7 @@ unsafe fn jacobi_body<S: Simd, const D: usize>(
             omega: S::splat(omega),
             most: S::splat(MOST_JACOBI),
         };
-        let mut pass = Pass { axis, v, with };
-        each_block::<S, Single, D>(level, axis, z, v.x, band_only, &mut pass);
+        over::<S, _, D>(level, axis, z, v, with, band_only);
     }
 }
 
@@ -209,12 +221,9 @@ unsafe fn apply_body<S: Simd, const D: usize>(
 ) -> f64 {
     // SAFETY: the caller's promise is passed on.
     unsafe {
-        let with = Apply {
-            sum: S::splat_wide(0.0),
-        };
-        let mut pass = Pass { axis, v, with };
-        each_block::<S, Single, D>(level, axis, z, v.x, false, &mut pass);
-        S::lanes(pass.with.sum).iter().sum()
+        let sum = S::splat_wide(0.0);
+        let Apply { sum } = over::<S, _, D>(level, axis, z, v, Apply { sum }, false);
+        S::lanes(sum).iter().sum()
     }
 }
 

@@ -8,6 +8,7 @@
 
 use super::dense::{gather, linear, spread};
 use super::ground::{Contents, Fine, Kind, Octants};
+use super::level::{Coarse, Level};
 use super::samples::{Place, Weight, pair_of};
 use super::shape::{Shape, moved};
 
@@ -51,9 +52,8 @@ fn label_of<const D: usize>(fine: &impl Fine<D>, cell: [i32; D]) -> Label {
     }
 }
 
-impl<const D: usize> Labels<D> {
-    /// The level above `fine`, with cells of twice the side.
-    pub fn new(fine: &impl Fine<D>, stiffness: f32, is_uniform: bool) -> Self {
+impl<const D: usize> Coarse<D> for Labels<D> {
+    fn new(fine: &impl Fine<D>, stiffness: f32, is_uniform: bool) -> Self {
         let cells = fine.cells().map(|n| n.div_ceil(2));
         let children = |cell: [i32; D]| {
             (0..1usize << D).map(move |o| {
@@ -86,6 +86,12 @@ impl<const D: usize> Labels<D> {
         }
     }
 
+    fn level(&self, _: &Level<D>, shape: Shape<D>) -> Level<D> {
+        Level::labelled(shape, self, self.graded(&shape))
+    }
+}
+
+impl<const D: usize> Labels<D> {
     /// The stiffness of cells by memory index, if it varies.
     pub fn graded(&self, shape: &Shape<D>) -> Option<Vec<f32>> {
         let relative = self.relative.as_ref()?;

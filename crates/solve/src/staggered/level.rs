@@ -30,6 +30,14 @@ pub struct Level<const D: usize> {
     pub unknowns: usize,
 }
 
+/// What a coarse level is made of, and then the next coarser one.
+pub trait Coarse<const D: usize>: Fine<D> + Sized {
+    /// What is `fine` on cells of twice the side.
+    fn new(fine: &impl Fine<D>, stiffness: f32, is_uniform: bool) -> Self;
+    /// The level above another.
+    fn level(&self, below: &Level<D>, shape: Shape<D>) -> Level<D>;
+}
+
 impl<const D: usize> Level<D> {
     /// The finest level: the rows of all faces.
     pub fn new(

@@ -6,7 +6,7 @@ use super::kernel::{self, Outer, Three};
 use super::level::Level;
 use super::rhs::{Values, fill};
 use crate::lattice::wave::Shared;
-use crate::outcome::{Outcome, SolveError, Status, Tolerance};
+use crate::outcome::{Outcome, SolveError, Status, Tolerance, finite_residual};
 use crate::vector;
 
 /// The residual is kept in single precision and by a recurrence, which the true one soon leaves where
@@ -198,7 +198,7 @@ impl<const D: usize> Mgpcg<D> {
         hierarchy: &mut Hierarchy<D>,
         task: &mut Task<'_, D>,
     ) -> Result<(f64, f64), SolveError> {
-        let initial = finite(self.true_residual(hierarchy, task), 0)?;
+        let initial = finite_residual(self.true_residual(hierarchy, task), 0)?;
         let is_worse = initial > task.norm;
         if is_worse {
             fill(&hierarchy.floors[0].level, task.x, |_, _, _, _| 0.0);
@@ -207,7 +207,7 @@ impl<const D: usize> Mgpcg<D> {
         let scale = power_of_two_near(start);
         if is_worse || scale != self.scale {
             self.scale = scale;
-            start = finite(self.true_residual(hierarchy, task), 0)?;
+            start = finite_residual(self.true_residual(hierarchy, task), 0)?;
         }
         self.rho = None;
         Ok((initial, start))
@@ -227,7 +227,7 @@ impl<const D: usize> Mgpcg<D> {
             self.scale = scale;
         }
         let residual = self.true_residual(hierarchy, task);
-        way.refresh(finite(residual, way.iterations)?);
+        way.refresh(finite_residual(residual, way.iterations)?);
         if way.denied > 0 {
             self.rho = None;
         }
@@ -320,7 +320,7 @@ impl<const D: usize> Mgpcg<D> {
     ) -> Result<Option<f64>, SolveError> {
         let iteration = way.iterations;
         hierarchy.cycle();
-        let product = finite(self.product(hierarchy), iteration)?;
+        let product = finite_residual(self.product(hierarchy), iteration)?;
         // Faces with hardly any mass make products of large numbers that cancel, of which single
         // precision leaves nothing in the end.
         if product <= 0.0 && (product == 0.0 || iteration > 0) {
@@ -331,7 +331,7 @@ impl<const D: usize> Mgpcg<D> {
         }
         let turn = std::mem::replace(&mut self.turn, 1.0);
         let beta = self.rho.map_or(0.0, |rho| product / (rho * turn));
-        let curvature = finite(self.direct(hierarchy, beta as f32), iteration)?;
+        let curvature = finite_residual(self.direct(hierarchy, beta as f32), iteration)?;
         if curvature <= 0.0 && iteration > 0 {
             return Ok(None);
         }
@@ -343,7 +343,7 @@ impl<const D: usize> Mgpcg<D> {
         }
         self.rho = Some(product);
         let residual = self.advance(hierarchy, task, product / curvature);
-        finite(residual, iteration).map(Some)
+        finite_residual(residual, iteration).map(Some)
     }
 
     /// `r·z`.
@@ -413,16 +413,5 @@ fn power_of_two_near(norm: f64) -> f64 {
         (-norm.log2().round()).clamp(-900.0, 900.0).exp2()
     } else {
         1.0
-    }
-}
-
-fn finite(value: f64, iteration: usize) -> Result<f64, SolveError> {
-    if value.is_finite() {
-        Ok(value)
-    } else {
-        Err(SolveError::NotFinite {
-            quantity: "residual",
-            iteration,
-        })
     }
 }

@@ -24,7 +24,6 @@ use super::method::ViscousOptions;
 use crate::csr::Csr;
 use crate::outcome::{Outcome, SolveError, Tolerance};
 use crate::rows::{CsrRows, RowSource};
-use crate::vector;
 
 /// Solves `A u = b` for the velocities of a staggered lattice, given only the matrix and where
 /// its unknowns lie, by [`ViscousMethod::Mgpcg`](super::ViscousMethod::Mgpcg).
@@ -146,28 +145,11 @@ impl StoredSolver {
         x: &mut [f64],
         tol: &Tolerance,
     ) -> Result<Outcome, SolveError> {
-        check(self.system.rows(), b, x)?;
+        for (quantity, v) in [("right-hand side", b), ("vector of unknowns", x)] {
+            SolveError::check_count(quantity, self.system.rows(), v.len())?;
+            SolveError::check_finite(quantity, v)?;
+        }
         self.prepare()?;
         self.system.solve(b, x, tol)
     }
-}
-
-fn check(expected: usize, b: &[f64], x: &[f64]) -> Result<(), SolveError> {
-    for (quantity, v) in [("right-hand side", b), ("vector of unknowns", x)] {
-        if v.len() != expected {
-            let found = v.len();
-            return Err(SolveError::Shape {
-                quantity,
-                expected,
-                found,
-            });
-        }
-        if !vector::max_norm(v).is_finite() {
-            return Err(SolveError::NotFinite {
-                quantity,
-                iteration: 0,
-            });
-        }
-    }
-    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Coarse levels of labelled cells.
 
 use super::super::labels::Labels;
+use super::super::level::Coarse;
 use super::super::method::Coarsening;
 use super::*;
 
