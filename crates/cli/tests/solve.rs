@@ -5,6 +5,7 @@ mod support;
 use std::path::Path;
 
 use plash_problem::{Kind, Stored, read_solution};
+use plash_solve::staggered::{Body, Fill, ViscousOptions, ViscousSolver};
 use plash_solve::{Csr, Method};
 use support::Place;
 
@@ -217,6 +218,163 @@ fn viscosity_is_solved_by_its_own_methods() {
         assert_eq!(wrong.code, 2);
         assert!(wrong.stderr.contains("pcg-jacobi"), "{}", wrong.stderr);
     }
+}
+
+/// A stiff square of liquid that turns in the air, which costs next to nothing.
+struct Square;
+
+const SIDE: i32 = 12;
+
+impl Body<2> for Square {
+    fn cells(&self) -> [usize; 2] {
+        [SIDE as usize + 2; 2]
+    }
+
+    fn fill(&self, cell: [i32; 2]) -> Fill {
+        if cell.iter().all(|i| (1..=SIDE).contains(i)) {
+            Fill::Full
+        } else {
+            Fill::Empty
+        }
+    }
+
+    fn uniform_stiffness(&self) -> Option<f64> {
+        Some(1e10)
+    }
+
+    fn stiffness(&self, _: [i32; 2]) -> f64 {
+        1e10
+    }
+
+    fn is_open(&self, _: usize, _: usize) -> bool {
+        true
+    }
+
+    fn is_near_obstacle(&self, _: [i32; 2]) -> bool {
+        false
+    }
+
+    fn distance(&self, _: usize, _: [i32; 2]) -> f64 {
+        f64::INFINITY
+    }
+
+    fn lets_go(&self, _: [i32; 2]) -> bool {
+        false
+    }
+}
+
+/// Its problem, with entries between components that are smaller by this share. It is too little
+/// for the matrix not to be one of velocities, and ties turning to much more than its mass, which
+/// multigrid does not see.
+fn twisted(by: f64) -> Stored {
+    let mut solver = ViscousSolver::<2>::new(ViscousOptions::default());
+    solver.assemble(&Square);
+    let turning = |axis: usize, [i, j]: [i32; 2]| [f64::from(j) - 5.0, 7.0 - f64::from(i)][axis];
+    solver.load_rhs(turning);
+    let (a, b, numbers) = solver.system().expect("a system");
+    let (mut coords, mut components) = (Vec::new(), Vec::new());
+    for (axis, index) in numbers.iter() {
+        let [x, y] = solver.face(index).expect("a face").map(f64::from);
+        coords.extend([[x, y + 0.5], [x + 0.5, y]][axis]);
+        components.push(axis as i8);
+    }
+    let (starts, columns, mut values) = a.into_parts();
+    for (i, row) in starts.windows(2).enumerate() {
+        for k in row[0] as usize..row[1] as usize {
+            if components[i] != components[columns[k] as usize] {
+                values[k] *= 1.0 - by;
+            }
+        }
+    }
+    Stored::new(
+        Csr::new(starts, columns, values).expect("a matrix"),
+        b,
+        Vec::new(),
+    )
+    .with_coords(2, coords)
+    .with_components(Kind::Viscosity, components)
+}
+
+#[test]
+fn where_multigrid_is_stuck_another_method_goes_on() {
+    let place = Place::new();
+    // The second is symmetric, but rows do not tell.
+    twisted(1e-9)
+        .write(&place.path("rows.npz"))
+        .expect("a file");
+    twisted(1e-8)
+        .write(&place.path("whole.npz"))
+        .expect("a file");
+    twisted(1e-9)
+        .write(&place.path("text.mtx"))
+        .expect("a file");
+    let usual = ["-o", "x.npz", "--tol", "1e-4", "--json"];
+    for file in ["rows.npz", "whole.npz"] {
+        let solve = |more: &[&str]| {
+            let ended = place.plash(&[&["solve", file], &usual[..], more].concat());
+            let x = read_solution(&place.path("x.npz")).expect("a solution");
+            (ended.code, ended.json(), ended.stderr, x)
+        };
+        let (code, alone, _, stuck) = solve(&["--method", "mgpcg"]);
+        assert_eq!(
+            (code, &alone["status"]),
+            (1, &"stagnated".into()),
+            "{file}: {alone}"
+        );
+        let (code, exact, _, x) = solve(&["--method", "pcg-ic"]);
+        assert_eq!((code, &exact["status"]), (0, &"converged".into()), "{file}");
+
+        let (code, found, note, y) = solve(&[]);
+        assert_eq!(
+            (code, &found["method"]),
+            (0, &"pcg-ic".into()),
+            "{file}: {found}"
+        );
+        assert!(found["fell_back"] == true && x == y);
+        let expected = "note: mgpcg stagnated; solving by pcg-ic";
+        assert_eq!(note.matches(expected).count(), 1, "{file}: {note}");
+
+        // Where the other gets less far, what was found first is kept.
+        let (code, found, note, y) = solve(&["--max-iterations", "20"]);
+        assert_eq!(
+            (code, &found["method"]),
+            (1, &"mgpcg".into()),
+            "{file}: {found}"
+        );
+        assert_eq!(found["status"], "stagnated");
+        assert!(
+            found["fell_back"] == false && note.contains(expected),
+            "{note}"
+        );
+        assert!(y == stuck);
+    }
+}
+
+#[test]
+fn what_breaks_multigrid_is_told_before_another_method_is_tried() {
+    let place = Place::new();
+    // Divided by the mass of a face, the right-hand side is no number.
+    let plain = twisted(0.0);
+    let (starts, columns, mut values) = plain.matrix().clone().into_parts();
+    values.iter_mut().for_each(|value| *value *= 1e-250);
+    let matrix = Csr::new(starts, columns, values).expect("a matrix");
+    let rhs = plain.rhs().iter().map(|b| 1e100 * b).collect();
+    let (dimensions, coords) = plain.coords().expect("coordinates");
+    let light = Stored::new(matrix, rhs, Vec::new())
+        .with_coords(dimensions, coords.to_vec())
+        .with_components(Kind::Viscosity, plain.components().to_vec());
+    light.write(&place.path("light.npz")).expect("a file");
+    let ended = place.plash(&["solve", "light.npz"]);
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
+    let note = "note: mgpcg failed: the residual is not finite in iteration 0; solving by pcg-ic";
+    assert!(ended.stderr.starts_with(note), "{}", ended.stderr);
+    let alone = place.plash(&["solve", "light.npz", "--method", "mgpcg"]);
+    assert_eq!(alone.code, 2, "{}", alone.stderr);
+    assert!(
+        alone.stderr.contains("the residual is not finite"),
+        "{}",
+        alone.stderr
+    );
 }
 
 #[test]

@@ -203,6 +203,15 @@ impl<const D: usize> Shape<D> {
     pub fn bounds(&self) -> Option<[[f64; D]; 2]> {
         bounds::extent(self, 0.0).finite()
     }
+
+    /// Where the shape begins and ends along an axis, as [`bounds`](Self::bounds) tells it, or
+    /// `None` if it does not; it may be endless along others.
+    ///
+    /// # Panics
+    /// If there is no such axis.
+    pub fn bounds_along(&self, axis: usize) -> Option<[f64; 2]> {
+        bounds::extent(self, 0.0).along(axis)
+    }
 }
 
 fn least<const D: usize>(parts: &[Shape<D>], x: [f64; D]) -> f64 {

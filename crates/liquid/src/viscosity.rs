@@ -119,32 +119,52 @@ impl<const D: usize> Diffusion<D> {
             body: &body,
             load: |solver: &mut ViscousSolver<D>| load(solver, &body, u),
         });
-        let solved = attempt(first, &body, config, u);
-        let good = solved.as_ref().is_ok_and(Outcome::converged);
+        let tried = attempt(first, &body, config, u);
+        let good = tried.as_ref().is_ok_and(Outcome::converged);
         let alone = config.method == SAFE || first.unknowns() > *max_fallback_unknowns;
         if good || alone {
-            return Ok(take(&body, first, config.method, &solved?, config, u));
+            return Ok(take(&body, first, config.method, &tried?, config, u));
         }
         let mut rescue = solver(SAFE, config.smoother);
         let second = attempt(&mut rescue, &body, config, u);
-        let spent = |tried: &Result<Outcome, _>| tried.as_ref().map_or(0, |o| o.iterations);
-        let iterations = spent(&solved) + spent(&second);
-        let first_status = solved.as_ref().map_or("failed", |o| o.status.as_str());
-        let mut report = match (solved, second) {
-            (Err(_), Err(error)) => return Err(error),
-            // The better of the two.
-            (Ok(one), other) if other.as_ref().map_or(true, |o| one.residual < o.residual) => {
-                take(&body, first, config.method, &one, config, u)
-            }
-            (_, Ok(other)) => take(&body, &rescue, SAFE, &other, config, u),
-            (Ok(one), Err(_)) => take(&body, first, config.method, &one, config, u),
-        };
-        if report.status == "converged" {
-            report.status = "fallback";
-        }
-        report.iterations = iterations;
-        report.first_status = Some(first_status);
-        Ok(report)
+        let (method, outcome) = better((config.method, &tried), (SAFE, &second))?;
+        let solver = if method == SAFE { &rescue } else { first };
+        let report = take(&body, solver, method, &outcome, config, u);
+        Ok(of_both(report, &tried, &second))
+    }
+}
+
+/// What came of a method.
+type Tried = Result<Outcome, SolveError>;
+
+/// The method that came closer, and how it ended; the error of the second if both broke down.
+fn better(
+    (one, first): (ViscousMethod, &Tried),
+    (other, second): (ViscousMethod, &Tried),
+) -> Result<(ViscousMethod, Outcome), SolveError> {
+    match (first, second) {
+        (Ok(first), Ok(second)) if first.residual < second.residual => Ok((one, *first)),
+        (_, Ok(second)) => Ok((other, *second)),
+        (Ok(first), Err(_)) => Ok((one, *first)),
+        (Err(_), Err(error)) => Err(error.clone()),
+    }
+}
+
+/// The report of the better of two methods, which tells of both.
+fn of_both(report: ViscosityReport, first: &Tried, second: &Tried) -> ViscosityReport {
+    let spent = |tried: &Tried| tried.as_ref().map_or(0, |outcome| outcome.iterations);
+    let first_status = first
+        .as_ref()
+        .map_or("failed", |outcome| outcome.status.as_str());
+    ViscosityReport {
+        iterations: spent(first) + spent(second),
+        status: if report.status == "converged" {
+            "fallback"
+        } else {
+            report.status
+        },
+        first_status: Some(first_status),
+        ..report
     }
 }
 
@@ -187,9 +207,12 @@ fn load<const D: usize>(
     solver.load_apart(
         |axis, face| of(u, axis, face),
         |axis, face| {
-            // Of faces beside free ones some are just empty.
-            let field = if body.is_held(axis, face) { walls } else { u };
-            of(field, axis, face)
+            // A face that shares strain with a free one is free too, unless it is held.
+            debug_assert!(
+                body.is_held(axis, face),
+                "nothing holds {face:?} along {axis}"
+            );
+            of(walls, axis, face)
         },
     );
 }
@@ -200,7 +223,7 @@ fn attempt<const D: usize>(
     body: &LiquidBody<'_, D>,
     config: &ViscosityConfig,
     u: &FaceField<f64, D>,
-) -> Result<Outcome, SolveError> {
+) -> Tried {
     solver.assemble(body);
     load(solver, body, u);
     solver.solve(&Tolerance {

@@ -76,6 +76,41 @@ fn a_grading_reaches_over_the_shape_unless_it_says_where() {
 }
 
 #[test]
+fn a_grading_needs_the_ends_of_its_own_axis_alone() {
+    let slab = |pad: &str| {
+        let plane = |x: f64, normal: i32| {
+            format!("{{ plane = {{ point = [{x}, 0{pad}], normal = [{normal}, 0{pad}] }} }}")
+        };
+        format!(
+            "[[liquid]]\nintersect = [{}, {}]\nviscosity = {{ axis = \"x\", from = 1, to = 9 }}\n",
+            plane(0.25, -1),
+            plane(0.75, 1)
+        )
+    };
+    let expected = Viscosity::Graded {
+        axis: plash_grid::Axis::X,
+        from: Graduation {
+            at: 0.25,
+            value: 1.0,
+        },
+        to: Graduation {
+            at: 0.75,
+            value: 9.0,
+        },
+        scale: Scale::Linear,
+    };
+    assert_eq!(
+        setup(&format!("{HEAD}{}", slab(""))).liquids[0].viscosity,
+        expected
+    );
+    let solid = format!("size = [2, 1, 1]\nresolution = 16\n{}", slab(", 0"));
+    match scene_with(&solid, &[]).setup {
+        AnySetup::D3(setup) => assert_eq!(setup.liquids[0].viscosity, expected),
+        AnySetup::D2(_) => panic!("three dimensions expected"),
+    }
+}
+
+#[test]
 fn every_setting_of_the_solver_reaches_the_setup() {
     let text = format!(
         "{HEAD}[[liquid]]\n{BOX}[viscosity]\nvalue = 1\nmethod = \"mgpcg\"\nsmoother = \"box\"\n\
@@ -344,7 +379,7 @@ fn errors_in_viscosities_show_place_key_and_remedy() {
             5,
             13,
             "liquid.0.viscosity",
-            "no end",
+            "no end along x",
             "between",
         ),
     );

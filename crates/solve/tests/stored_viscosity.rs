@@ -1,9 +1,10 @@
 //! Velocities of a staggered lattice, recovered from their matrix.
 
 use plash_solve::staggered::{
-    Assembled, Faces, Sine, Smoother, StoredSolver, ViscousMethod, ViscousOptions, ViscousSolver,
+    Assembled, Body, Faces, Fill, Sine, Smoother, StoredSolver, ViscousMethod, ViscousOptions,
+    ViscousSolver,
 };
-use plash_solve::{Csr, Operator, SolveError, Tolerance};
+use plash_solve::{Csr, Operator, SolveError, Status, Tolerance};
 
 /// A system as a file would hold it.
 struct Stored {
@@ -16,9 +17,17 @@ struct Stored {
 
 impl Stored {
     fn of<const D: usize>(body: &Sine<D>, cells: f64) -> Self {
+        Stored::of_body(body, |axis, face| body.load(axis, face), cells)
+    }
+
+    fn of_body<const D: usize>(
+        body: &impl Body<D>,
+        load: impl Fn(usize, [i32; D]) -> f64 + Sync,
+        cells: f64,
+    ) -> Self {
         let mut solver = ViscousSolver::<D>::new(options(ViscousMethod::PcgJacobi));
         solver.assemble(body);
-        solver.load_rhs(|axis, face| body.load(axis, face));
+        solver.load_rhs(load);
         let (a, b, numbers) = solver.system().expect("a system");
         let mut coords = Vec::new();
         for (axis, index) in numbers.iter() {
@@ -33,6 +42,25 @@ impl Stored {
             dimensions: D,
             coords,
             components,
+        }
+    }
+
+    /// Faces of the first axis, of which the first two are coupled.
+    fn row_of_faces(places: &[[i32; 2]]) -> Self {
+        let n = places.len() as u32;
+        let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        for i in 0..n {
+            let row = if i < 2 { 0..2 } else { i..i + 1 };
+            values.extend(row.clone().map(|j| if i == j { 2.0 } else { -1.0 }));
+            columns.extend(row);
+            starts.push(columns.len() as u32);
+        }
+        Stored {
+            a: Csr::new(starts, columns, values).expect("a matrix"),
+            b: vec![1.0; places.len()],
+            dimensions: 2,
+            coords: places.iter().flatten().map(|&x| f64::from(x)).collect(),
+            components: vec![0; places.len()],
         }
     }
 
@@ -287,6 +315,77 @@ fn what_is_no_lattice_of_velocities_is_refused() {
     let mut missing = stored();
     missing.coords.pop();
     assert_eq!(missing.refused(), "coordinates or components are missing");
+    let mut nowhere = stored();
+    nowhere.coords[7] = f64::NAN;
+    assert_eq!(nowhere.refused(), "a coordinate is not finite");
+    let mut flat = stored();
+    flat.dimensions = 1;
+    assert_eq!(flat.refused(), "it has neither two nor three dimensions");
+    let (coords, components) = (stored().coords, stored().components);
+    // Neighbours along their own axis, which nothing but their cell ties together.
+    let is_cell = |i: usize, j: usize| {
+        let across = 1 - components[i] as usize;
+        i != j && components[i] == components[j] && coords[2 * i + across] == coords[2 * j + across]
+    };
+    let pushed = stored().mapped(|i, j, value| if is_cell(i, j) { -value } else { value });
+    assert_eq!(pushed.refused(), "an entry has the wrong sign");
+}
+
+#[test]
+fn a_lattice_that_is_empty_or_hardly_filled_is_refused() {
+    let cases = [
+        (Stored::row_of_faces(&[]), "there are no unknowns"),
+        (
+            Stored::row_of_faces(&[[0, 0], [1, 0], [500_000, 500_000]]),
+            "the lattice is too large",
+        ),
+        (
+            Stored::row_of_faces(&[[0, 0], [1, 0], [300_000, 0]]),
+            "the unknowns are strewn too far apart",
+        ),
+    ];
+    for (stored, reason) in cases {
+        assert_eq!(stored.refused(), reason);
+    }
+}
+
+#[test]
+fn a_lattice_that_its_margins_make_too_large_is_refused_again_and_again() {
+    let mut places: Vec<[i32; 2]> = (0..1100).map(|x| [x, 0]).collect();
+    places.push([200_000, 0]);
+    let stored = Stored::row_of_faces(&places);
+    let mut solver = stored.solver().expect("it just fits");
+    let refused = |found: Result<(), SolveError>| match found {
+        Err(SolveError::NotStaggered { reason }) => reason,
+        other => panic!("{other:?}"),
+    };
+    let reason = "the unknowns are strewn too far apart";
+    assert_eq!(refused(solver.convert()), reason);
+    assert_eq!(refused(solver.prepare()), reason);
+    let mut x = vec![1.0; stored.b.len()];
+    let solved = solver.solve(&stored.b, &mut x, &tolerance(1e-6));
+    assert_eq!(refused(solved.map(|_| ())), reason);
+    assert!(x.iter().all(|&x| x == 1.0) && solver.levels() == 0);
+    let mut another = stored.solver().expect("it just fits");
+    assert_eq!(refused(another.prepare()), reason);
+}
+
+#[test]
+fn levels_are_built_once_if_not_before() {
+    let stored = Stored::of(&Sine::<2>::new(24), 24.0);
+    let (expected, _) = stored.solve(ViscousMethod::Mgpcg, 1e-8);
+    let mut solver = stored.solver().expect("a lattice");
+    assert_eq!(solver.levels(), 0);
+    solver.convert().expect("cells");
+    solver.convert().expect("cells still");
+    assert_eq!(solver.levels(), 0);
+    solver.prepare().expect("levels");
+    assert!(solver.levels() > 1);
+    solver.prepare().expect("levels still");
+    solver.convert().expect("no way back");
+    let mut x = vec![0.0; stored.b.len()];
+    let outcome = solver.solve(&stored.b, &mut x, &tolerance(1e-8));
+    assert!(outcome.expect("a solve").converged() && x == expected);
 }
 
 #[test]
@@ -296,4 +395,132 @@ fn vectors_that_do_not_fit_are_errors() {
     let mut x = vec![0.0; 3];
     let solved = solver.solve(&stored.b, &mut x, &tolerance(1e-6));
     assert!(matches!(solved, Err(SolveError::Shape { found: 3, .. })));
+}
+
+/// A square of liquid in the air: nothing holds it, and turning it bends nothing.
+struct Square {
+    cells: i32,
+    stiffness: f64,
+}
+
+impl Body<2> for Square {
+    fn cells(&self) -> [usize; 2] {
+        [self.cells as usize + 2; 2]
+    }
+
+    fn fill(&self, cell: [i32; 2]) -> Fill {
+        if cell.iter().all(|i| (1..=self.cells).contains(i)) {
+            Fill::Full
+        } else {
+            Fill::Empty
+        }
+    }
+
+    fn uniform_stiffness(&self) -> Option<f64> {
+        Some(self.stiffness)
+    }
+
+    fn stiffness(&self, _: [i32; 2]) -> f64 {
+        self.stiffness
+    }
+
+    fn is_open(&self, _: usize, _: usize) -> bool {
+        true
+    }
+
+    fn is_near_obstacle(&self, _: [i32; 2]) -> bool {
+        false
+    }
+
+    fn distance(&self, _: usize, _: [i32; 2]) -> f64 {
+        f64::INFINITY
+    }
+
+    fn lets_go(&self, _: [i32; 2]) -> bool {
+        false
+    }
+}
+
+/// The matrix of a stiff body whose entries between components are a little smaller than those
+/// within them tell: turning, which costs hardly anything, is tied to that.
+fn twisted(stiffness: f64, by: f64) -> Stored {
+    let square = Square {
+        cells: 12,
+        stiffness,
+    };
+    let stored = Stored::of_body(
+        &square,
+        |axis, [i, j]| [f64::from(j) - 5.0, 7.0 - f64::from(i)][axis],
+        1.0,
+    );
+    let components = stored.components.clone();
+    stored.mapped(|i, j, value| {
+        if components[i] == components[j] {
+            value
+        } else {
+            value * (1.0 - by)
+        }
+    })
+}
+
+#[test]
+fn a_correction_that_makes_it_worse_is_taken_back() {
+    let stored = twisted(1e9, 1e-7);
+    let (exact, _) = stored.solve(ViscousMethod::PcgIc, 1e-4);
+    let mut solver = stored.solver().expect("a lattice");
+    for share in [0.0, 0.5] {
+        let guess: Vec<f64> = exact.iter().map(|x| share * x).collect();
+        let mut x = guess.clone();
+        let outcome = solver.solve(&stored.b, &mut x, &tolerance(1e-4));
+        let outcome = outcome.expect("a solve");
+        assert_eq!(outcome.status, Status::Stagnated);
+        assert!(outcome.iterations > 0, "{outcome:?}");
+        assert!(x == guess, "the guess of {share} was changed");
+        assert_eq!(outcome.residual, outcome.initial_residual);
+        let error = (outcome.residual - stored.defect(&x)).abs();
+        assert!(error <= 1e-6 * stored.size(), "{outcome:?}");
+    }
+}
+
+#[test]
+fn what_rounding_forbids_ends_with_the_best_that_was_found() {
+    for (stiffness, by) in [(1e-2, 1e-9), (1e2, 1e-8), (1e6, 1e-12), (1e10, 0.0)] {
+        let stored = twisted(stiffness, by);
+        let mut solver = stored.solver().expect("a lattice");
+        let mut x = vec![0.0; stored.b.len()];
+        let outcome = solver.solve(&stored.b, &mut x, &tolerance(1e-16));
+        let outcome = outcome.expect("a solve");
+        assert_eq!(
+            outcome.status,
+            Status::Stagnated,
+            "{stiffness}: {outcome:?}"
+        );
+        // The rounding of the largest entry.
+        let rounding = f64::EPSILON * (1.0 + stiffness) * stored.size();
+        let [told, found] = [outcome.residual, stored.defect(&x)];
+        assert!(told <= 30.0 * rounding, "{stiffness}: {told} of {rounding}");
+        assert!(found <= told + 30.0 * rounding, "{stiffness}: {found}");
+    }
+}
+
+#[test]
+fn an_error_leaves_the_guess_alone() {
+    let plain = || twisted(100.0, 0.0);
+    // Finite until it is divided by the mass.
+    let mut light = plain().mapped(|_, _, value| 1e-250 * value);
+    light.b.iter_mut().for_each(|b| *b *= 1e100);
+    // A defect that is not, told even if nothing is to be done.
+    let far = |limit| (plain(), 1e308, limit);
+    for (stored, guess, limit) in [far(0), far(100), (light, 1.0, 100)] {
+        let mut solver = stored.solver().expect("a lattice");
+        let mut x = vec![guess; stored.b.len()];
+        let tol = Tolerance {
+            max_iterations: limit,
+            ..tolerance(1e-6)
+        };
+        let solved = solver.solve(&stored.b, &mut x, &tol);
+        let is_it = matches!(solved, Err(SolveError::NotFinite { iteration: 0, .. }));
+        assert!(is_it, "{solved:?}");
+        assert!(x.iter().all(|&x| x == guess));
+    }
 }

@@ -25,18 +25,22 @@ impl<const D: usize> Extent<D> {
 
     /// The corners, if no face lies at infinity. A box of nothing is shrunk to a point.
     pub(super) fn finite(self) -> Option<[[f64; D]; 2]> {
+        let (mut min, mut max) = (self.min, self.max);
+        for a in 0..D {
+            [min[a], max[a]] = self.along(a)?;
+        }
+        Some([min, max])
+    }
+
+    /// The same along one axis, whatever the others do.
+    pub(super) fn along(self, axis: usize) -> Option<[f64; 2]> {
+        let ends = [self.min[axis], self.max[axis]];
         let empty = (0..D).any(|a| self.min[a] > self.max[a]);
         if empty {
-            let corner = std::array::from_fn(|a| {
-                let some = [self.min[a], self.max[a]]
-                    .into_iter()
-                    .find(|v| v.is_finite());
-                some.unwrap_or(0.0)
-            });
-            return Some([corner, corner]);
+            let some = ends.into_iter().find(|v| v.is_finite());
+            return Some([some.unwrap_or(0.0); 2]);
         }
-        let finite = (0..D).all(|a| self.min[a].is_finite() && self.max[a].is_finite());
-        finite.then_some([self.min, self.max])
+        ends.iter().all(|v| v.is_finite()).then_some(ends)
     }
 
     fn around(center: [f64; D], reach: [f64; D]) -> Self {

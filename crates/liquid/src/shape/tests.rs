@@ -458,6 +458,23 @@ fn axis_aligned_planes_bound_an_intersection() {
 }
 
 #[test]
+fn a_shape_may_end_along_one_axis_alone() {
+    let behind = |x: f64, normal: f64| Shape::Plane {
+        point: [x, 0.0, 0.0],
+        normal: [normal, 0.0, 0.0],
+    };
+    let slab = Shape::Intersect(vec![behind(0.2, -1.0), behind(0.8, 1.0)]);
+    let ends = [0, 1, 2].map(|axis| slab.bounds_along(axis));
+    assert_eq!(ends, [Some([0.2, 0.8]), None, None]);
+    assert_eq!(slab.bounds(), None);
+    assert_eq!(behind(0.8, 1.0).bounds_along(0), None);
+    // Of nothing all ends are one, along every axis.
+    let nothing = Shape::Intersect(vec![behind(0.2, 1.0), behind(0.8, -1.0)]);
+    let ends = [0, 1].map(|axis| nothing.bounds_along(axis));
+    assert_eq!(ends, [Some([0.8; 2]), Some([0.0; 2])]);
+}
+
+#[test]
 fn a_quarter_turn_keeps_bounds_tight_and_exact() {
     let turned = Shape::Rotate {
         shape: Box::new(Shape::Box {

@@ -4,9 +4,10 @@ mod watched;
 
 use plash_grid::{Axis, Cell, CellField, FaceField, Grid, Runs, axes};
 use plash_solve::staggered::{Body, Fill, ViscousMethod};
+use plash_solve::{Outcome, SolveError, Status};
 
 use super::body::{LiquidBody, Stiffness};
-use super::{Diffusion, Marks, Material, Thickness};
+use super::{Diffusion, Marks, Material, Thickness, Tried, better, of_both};
 use crate::pressure::Domain;
 use crate::report::{Observer, ViscosityReport};
 use crate::setup::{Setup, Solid, ViscosityConfig};
@@ -464,6 +465,60 @@ fn of_two_methods_that_fail_the_better_one_is_taken() {
     assert_eq!(both.first_status, Some("iteration-limit"));
     assert_eq!(both.iterations, 4);
     assert!(both.residual < second.residual, "{both:?} and {second:?}");
+}
+
+#[test]
+fn of_two_methods_one_that_breaks_down_is_never_taken() {
+    use ViscousMethod::{Mgpcg, PcgIc};
+    let ended = |status, residual| -> Tried {
+        Ok(Outcome {
+            status,
+            iterations: 7,
+            residual,
+            initial_residual: 1.0,
+        })
+    };
+    let broken = |iteration| -> Tried {
+        Err(SolveError::NotFinite {
+            quantity: "residual",
+            iteration,
+        })
+    };
+    let good = || ended(Status::Converged, 0.1);
+    let [near, far] = [0.2, 0.3].map(|residual| move || ended(Status::Stagnated, residual));
+    for (first, second, expected, status, first_status, iterations) in [
+        (far(), good(), PcgIc, "fallback", "stagnated", 14),
+        (far(), near(), PcgIc, "stagnated", "stagnated", 14),
+        (near(), near(), PcgIc, "stagnated", "stagnated", 14),
+        (near(), far(), Mgpcg, "stagnated", "stagnated", 14),
+        (near(), broken(1), Mgpcg, "stagnated", "stagnated", 7),
+        (broken(0), good(), PcgIc, "fallback", "failed", 7),
+        (broken(0), far(), PcgIc, "stagnated", "failed", 7),
+    ] {
+        let (method, outcome) = better((Mgpcg, &first), (PcgIc, &second)).unwrap();
+        assert_eq!(method, expected, "{first:?} and {second:?}");
+        let alone = ViscosityReport {
+            method: method.as_str(),
+            smoother: None,
+            iterations: outcome.iterations,
+            residual: outcome.residual,
+            status: outcome.status.as_str(),
+            first_status: None,
+            unknowns: 5,
+        };
+        let both = of_both(alone, &first, &second);
+        assert_eq!((both.method, both.unknowns), (expected.as_str(), 5));
+        assert_eq!(
+            (both.status, both.first_status),
+            (status, Some(first_status))
+        );
+        assert_eq!(
+            (both.iterations, both.residual),
+            (iterations, outcome.residual)
+        );
+    }
+    let lost = better((Mgpcg, &broken(0)), (PcgIc, &broken(1)));
+    assert_eq!(lost.unwrap_err(), broken(1).unwrap_err());
 }
 
 #[test]

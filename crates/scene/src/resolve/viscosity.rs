@@ -189,9 +189,8 @@ impl Written<'_> {
                 scale,
             } => (item, axis, values, between, scale),
         };
-        let extent = || shape.bounds().map(|[min, max]| [min[axis], max[axis]]);
-        let Some([from, to]) = between.or_else(extent) else {
-            let message = "the shape has no end, so the grading has none";
+        let Some([from, to]) = between.or_else(|| shape.bounds_along(axis)) else {
+            let message = format!("the shape has no end along {}", AXES[axis].0);
             return item.fail(message, "say where: `between = [0.2, 0.8]`");
         };
         let graduation = |at, value| Graduation { at, value };

@@ -149,7 +149,6 @@ impl StoredSolver {
             SolveError::check_count(quantity, self.system.rows(), v.len())?;
             SolveError::check_finite(quantity, v)?;
         }
-        self.prepare()?;
         self.system.solve(b, x, tol)
     }
 }

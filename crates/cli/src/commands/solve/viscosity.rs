@@ -11,7 +11,10 @@ use crate::failure::Outcome;
 use crate::stopwatch::timed;
 use crate::viscous::Choice;
 
-/// Solves by a method, or by the first that can.
+/// What came of a method.
+type Tried = Result<Run, SolveError>;
+
+/// Solves by a method, or by multigrid and, where that does not get there, by another.
 pub fn solve(
     args: &Solve,
     problem: Problem,
@@ -20,14 +23,14 @@ pub fn solve(
     console: Console,
 ) -> Outcome<Run> {
     let first = choice.unwrap_or_default();
-    let ((problem, run), lost) = timed(|| match problem {
+    let ((problem, tried), lost) = timed(|| match problem {
         Problem::Opened(opened) if !first.is_assembled() && opened.frame().coords().is_some() => {
-            (None, by_rows(args, *opened, first, tolerance))
+            (None, by_rows(*opened, first, tolerance))
         }
         other => (Some(other), Ok(None)),
     });
-    let tried = match run? {
-        Some(run) if choice.is_some() || !is_stuck(&run.0) => return Ok(run),
+    let tried = match tried? {
+        Some(Ok(run)) if choice.is_some() || !is_stuck(&run) => return Ok(run),
         other => other,
     };
     // Only the whole matrix tells what is wrong with it, and other methods need it.
@@ -36,29 +39,25 @@ pub fn solve(
         None => Stored::read(&args.problem),
     });
     let stored = stored.map_err(refused)?;
-    let mut x = vec![0.0; stored.unknowns()];
-    let solved = match (choice, &tried) {
-        (Some(choice), _) => by_matrix(choice, &stored, &mut x, tolerance),
-        (None, None) => by_some_method(&stored, &mut x, tolerance, console),
-        (None, Some(run)) => by_second_method(&stored, &mut x, tolerance, &run.0, console),
+    let by_matrix = |choice| {
+        let mut run = by_matrix(choice, &stored, tolerance)?;
+        run.0.seconds.read = lost + read;
+        Ok(run)
     };
-    let mut solved = solved.map_err(|error| unsolvable(args, &error))?;
-    if let Some(run) = tried.filter(|run| run.0.solution.residual <= solved.solution.residual) {
-        return Ok(run);
-    }
-    solved.seconds.read = lost + read;
-    let nonzeros = stored.matrix().nonzeros();
-    let facts = Facts::new(stored.frame(), nonzeros, &solved.solution);
-    Ok((solved, facts, x))
+    let (tried, lost) = timed(|| tried.unwrap_or_else(|| by_matrix(first)));
+    let ended = match doubt(first, &tried) {
+        Some(why) if choice.is_none() => {
+            let safe = Choice::assembled(ViscousMethod::PcgIc);
+            console.note(format!("note: {why}; solving by {}", safe.name));
+            better(tried, by_matrix(safe).map(|run| fallen_back(run, lost)))
+        }
+        _ => tried,
+    };
+    ended.map_err(|error| unsolvable(args, &error))
 }
 
-/// Multigrid on what the rows of a file tell, which are not held; none if they tell of no lattice.
-fn by_rows(
-    args: &Solve,
-    opened: Opened,
-    choice: Choice,
-    tolerance: &Tolerance,
-) -> Outcome<Option<Run>> {
+/// Multigrid on what the rows of a file tell, which are not held; none if they must be checked first.
+fn by_rows(opened: Opened, choice: Choice, tolerance: &Tolerance) -> Outcome<Option<Tried>> {
     let (mut frame, matrix) = opened.into_parts();
     let Some((dimensions, coords, components)) = frame.take_places() else {
         return Ok(None);
@@ -71,103 +70,90 @@ fn by_rows(
     let (found, read) = timed(|| StoredSolver::read(&mut matrix.rows(), faces, choice.options));
     let solver = match found {
         Ok(solver) if solver.asymmetry() <= SYMMETRY => solver,
-        Ok(_) | Err(RecoverError::NotStaggered { .. }) => return Ok(None),
+        Ok(_) => return Ok(None),
+        Err(RecoverError::NotStaggered { reason }) => {
+            return Ok(Some(Err(SolveError::NotStaggered { reason })));
+        }
         Err(RecoverError::Source(error)) => return Err(refused(error)),
     };
     let nonzeros = matrix.nonzeros();
     drop(matrix);
     let mut x = vec![0.0; frame.unknowns()];
-    // Another method may do where this one breaks down, unless it was asked for.
-    let mut solved = match by_multigrid(solver, choice, frame.rhs(), &mut x, tolerance) {
-        Err(SolveError::NotStaggered { .. }) => return Ok(None),
-        Err(_) if args.method.as_deref().is_none_or(|name| name == "auto") => return Ok(None),
-        other => other.map_err(|error| unsolvable(args, &error))?,
-    };
-    solved.seconds.read = read;
-    let facts = Facts::new(&frame, nonzeros, &solved.solution);
-    Ok(Some((solved, facts, x)))
+    let solved = by_multigrid(solver, choice, frame.rhs(), &mut x, tolerance);
+    Ok(Some(solved.map(|mut solved| {
+        solved.seconds.read = read;
+        let facts = Facts::new(&frame, nonzeros, &solved.solution);
+        (solved, facts, x)
+    })))
 }
 
 /// Whether a method has got as far as it can, and not far enough.
-fn is_stuck(solved: &Solved) -> bool {
+fn is_stuck((solved, ..): &Run) -> bool {
     solved.solution.status == Status::Stagnated
 }
 
-/// Multigrid if there is a lattice for it and it gets there, and otherwise a method that needs none.
-fn by_some_method(
-    stored: &Stored,
-    x: &mut [f64],
-    tolerance: &Tolerance,
-    console: Console,
-) -> Result<Solved, SolveError> {
-    let first = Choice::default();
-    let (tried, lost) = timed(|| by_matrix(first, stored, x, tolerance));
-    let mut solved = match tried {
+/// Why another method should follow this one, if one should.
+fn doubt(choice: Choice, tried: &Tried) -> Option<String> {
+    let method = choice.options.method;
+    match tried {
+        Ok(run) if is_stuck(run) => Some(format!("{method} {}", run.0.solution.status)),
+        Ok(_) => None,
         Err(SolveError::NotStaggered { reason }) => {
-            let method = first.options.method;
-            let why = format!("there is no lattice for {method}: {reason}");
-            by_safe_method(stored, x, tolerance, &why, console)?
+            Some(format!("there is no lattice for {method}: {reason}"))
         }
-        Err(error) => {
-            let why = format!("{} failed: {error}", first.options.method);
-            by_safe_method(stored, x, tolerance, &why, console)?
-        }
-        Ok(solved) if is_stuck(&solved) => {
-            let mut other = vec![0.0; x.len()];
-            let second = by_second_method(stored, &mut other, tolerance, &solved, console)?;
-            if solved.solution.residual <= second.solution.residual {
-                return Ok(solved);
-            }
-            x.copy_from_slice(&other);
-            second
-        }
-        Ok(solved) => return Ok(solved),
-    };
-    solved.seconds.convert += lost;
-    Ok(solved)
+        Err(error) => Some(format!("{method} failed: {error}")),
+    }
 }
 
-/// What follows a method that is stuck.
-fn by_second_method(
-    stored: &Stored,
-    x: &mut [f64],
-    tolerance: &Tolerance,
-    first: &Solved,
-    console: Console,
-) -> Result<Solved, SolveError> {
-    let solution = &first.solution;
-    let why = format!("{} {}", first.method, solution.status);
-    by_safe_method(stored, x, tolerance, &why, console)
-}
-
-/// The method that needs nothing but the matrix, and a note why it is taken.
-fn by_safe_method(
-    stored: &Stored,
-    x: &mut [f64],
-    tolerance: &Tolerance,
-    why: &str,
-    console: Console,
-) -> Result<Solved, SolveError> {
-    let safe = Choice::assembled(ViscousMethod::PcgIc);
-    console.note(format!("note: {why}; solving by {}", safe.options.method));
-    let mut solved = by_matrix(safe, stored, x, tolerance)?;
+/// The run of a second method, before which so many seconds were lost.
+fn fallen_back((mut solved, facts, x): Run, lost: f64) -> Run {
     solved.fell_back = true;
-    Ok(solved)
+    solved.seconds.convert += lost;
+    (solved, facts, x)
+}
+
+/// The better of two methods; if the second breaks down there is something wrong with the matrix.
+fn better(first: Tried, second: Tried) -> Tried {
+    let residual = |run: &Run| run.0.solution.residual;
+    match (first, second) {
+        (Ok(one), Ok(other)) if residual(&one) <= residual(&other) => Ok(one),
+        (_, second) => second,
+    }
 }
 
 /// A method, given the whole matrix.
-fn by_matrix(
+fn by_matrix(choice: Choice, stored: &Stored, tolerance: &Tolerance) -> Tried {
+    let mut x = vec![0.0; stored.unknowns()];
+    let solved = if choice.is_assembled() {
+        assembled(choice, stored, &mut x, tolerance)
+    } else {
+        recovered(choice, stored, &mut x, tolerance)
+    }?;
+    let nonzeros = stored.matrix().nonzeros();
+    let facts = Facts::new(stored.frame(), nonzeros, &solved.solution);
+    Ok((solved, facts, x))
+}
+
+/// A method that needs nothing else.
+fn assembled(
     choice: Choice,
     stored: &Stored,
     x: &mut [f64],
     tolerance: &Tolerance,
 ) -> Result<Solved, SolveError> {
     let a = stored.matrix();
-    if choice.is_assembled() {
-        let (mut solver, setup) = timed(|| Assembled::new(a, choice.options.method));
-        let (ended, solve) = timed(|| solver.solve(a, stored.rhs(), x, tolerance));
-        return Ok(solved(choice, &ended?, [0.0, setup, solve]));
-    }
+    let (mut solver, setup) = timed(|| Assembled::new(a, choice.options.method));
+    let (ended, solve) = timed(|| solver.solve(a, stored.rhs(), x, tolerance));
+    Ok(solved(choice, &ended?, [0.0, setup, solve]))
+}
+
+/// Multigrid, for which the lattice is recovered.
+fn recovered(
+    choice: Choice,
+    stored: &Stored,
+    x: &mut [f64],
+    tolerance: &Tolerance,
+) -> Result<Solved, SolveError> {
     let missing = SolveError::NotStaggered {
         reason: "coordinates or components are missing",
     };
@@ -177,7 +163,7 @@ fn by_matrix(
         coords: coords.to_vec(),
         components: stored.components().to_vec(),
     };
-    let (found, recover) = timed(|| StoredSolver::of(a, faces, choice.options));
+    let (found, recover) = timed(|| StoredSolver::of(stored.matrix(), faces, choice.options));
     let mut solved = by_multigrid(found?, choice, stored.rhs(), x, tolerance)?;
     solved.seconds.convert += recover;
     Ok(solved)

@@ -1,8 +1,14 @@
 //! What a matrix says of the cells between its faces.
 
+use rayon::prelude::*;
+
 use super::convert::Weighed;
+use crate::staggered::dense::{gather, linear, spread};
 use crate::staggered::ground::Fine;
 use crate::staggered::shape::Shape;
+
+/// Cells that are worth a thread.
+const CHUNK: usize = 1 << 12;
 
 /// Shares and stiffnesses of cells, for coarsening.
 pub struct Cells<const D: usize> {
@@ -18,41 +24,29 @@ impl<const D: usize> Cells<D> {
     /// Judges all cells by their faces, given the usual stiffness if there is one.
     pub fn new(weighed: &Weighed<'_, D>, usual: Option<f32>) -> Self {
         let shape = &weighed.lattice.shape;
-        let count = shape.cells.iter().product();
-        let mut share = Vec::with_capacity(count);
-        let mut whole = Vec::with_capacity(count);
-        let mut stiffness = Vec::with_capacity(if usual.is_some() { 0 } else { count });
-        for k in 0..count {
-            let cell = Cell::new(weighed, shape.cell_index(k));
-            let filled = cell.share(usual);
-            share.push(filled);
-            whole.push(cell.free == 2 * D);
-            if usual.is_none() {
-                let kappa = 0.5 * cell.weight / filled.max(f32::MIN_POSITIVE);
-                stiffness.push(if filled > 0.0 { kappa } else { 0.0 });
-            }
-        }
+        let count: usize = shape.cells.iter().product();
+        let (mut share, mut whole) = (Vec::new(), Vec::new());
+        let cells = (0..count).into_par_iter().with_min_len(CHUNK);
+        cells
+            .map(|k| {
+                let cell = Cell::new(weighed, shape.cell_index(k));
+                (cell.share(usual), cell.free == 2 * D)
+            })
+            .unzip_into_vecs(&mut share, &mut whole);
+        let stiffness =
+            |at| Cell::new(weighed, shape.index(at)).stiffness(share[linear(shape.cells, at)]);
         Cells {
             cells: shape.cells,
+            stiffness: usual.is_none().then(|| gather(shape.cells, stiffness)),
             share,
             whole,
-            stiffness: usual.is_none().then_some(stiffness),
         }
     }
 
     /// The stiffness of cells by memory index, if it varies.
     pub fn graded(&self, shape: &Shape<D>) -> Option<Vec<f32>> {
         let stiffness = self.stiffness.as_ref()?;
-        let mut values = vec![0.0; shape.len];
-        for (k, &value) in stiffness.iter().enumerate() {
-            values[shape.cell_index(k)] = value;
-        }
-        Some(values)
-    }
-
-    fn linear(&self, cell: [i32; D]) -> usize {
-        let axes = cell.iter().zip(&self.cells).rev();
-        axes.fold(0, |index, (&at, &n)| index * n + at as usize)
+        Some(spread(shape, stiffness, 1.0))
     }
 }
 
@@ -99,6 +93,15 @@ impl Cell {
             None => self.mass.clamp(0.01, 1.0),
         }
     }
+
+    /// The stiffness of one of which this share is filled, where it varies.
+    fn stiffness(&self, share: f32) -> f32 {
+        if share > 0.0 {
+            0.5 * self.weight / share.max(f32::MIN_POSITIVE)
+        } else {
+            0.0
+        }
+    }
 }
 
 impl<const D: usize> Fine<D> for Cells<D> {
@@ -115,16 +118,16 @@ impl<const D: usize> Fine<D> for Cells<D> {
     }
 
     fn share(&self, cell: [i32; D]) -> f32 {
-        self.share[self.linear(cell)]
+        self.share[linear(self.cells, cell)]
     }
 
     fn is_plain(&self, cell: [i32; D]) -> bool {
-        let k = self.linear(cell);
+        let k = linear(self.cells, cell);
         self.share[k] == 1.0 && self.whole[k]
     }
 
     fn relative_stiffness(&self, cell: [i32; D]) -> f32 {
         let stiffness = self.stiffness.as_ref();
-        stiffness.map_or(1.0, |values| values[self.linear(cell)])
+        stiffness.map_or(1.0, |values| values[linear(self.cells, cell)])
     }
 }

@@ -1,9 +1,15 @@
 //! Unknowns on the faces of a lattice.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use rayon::prelude::*;
+
+use super::exact::CHUNK;
+use crate::lattice::wave::Shared;
 use crate::staggered::shape::Shape;
 
-/// No unknown at this face.
-const NONE: u32 = u32::MAX;
+/// No unknown at this face. Zero, since pages of zeroes that nobody writes take no memory.
+const NONE: u32 = 0;
 
 /// Where on a lattice the unknowns of a matrix lie.
 pub struct Lattice<const D: usize> {
@@ -11,7 +17,7 @@ pub struct Lattice<const D: usize> {
     pub shape: Shape<D>,
     /// The component and memory index of each unknown.
     pub faces: Vec<(u8, u32)>,
-    /// The number of the unknown at each face, by component and memory index.
+    /// One more than the number of the unknown at each face, by component and memory index.
     number: [Vec<u32>; D],
 }
 
@@ -35,7 +41,8 @@ impl<const D: usize> Lattice<D> {
         }
         let cells: [usize; D] = std::array::from_fn(|a| (high[a] - low[a]).max(1) as usize);
         let shape = roomy(cells, places.len())?;
-        let faces = places.iter().zip(components).map(|(at, &component)| {
+        let places = places.par_iter().with_min_len(CHUNK);
+        let faces = places.zip(components).map(|(at, &component)| {
             let index = shape.index(std::array::from_fn(|a| at[a] - low[a]));
             (component as u8, index as u32)
         });
@@ -55,22 +62,28 @@ impl<const D: usize> Lattice<D> {
         let shape = roomy(cells, self.faces.len())?;
         drop(self.number);
         let mut faces = self.faces;
-        for (_, index) in &mut faces {
+        let each = faces.par_iter_mut().with_min_len(CHUNK);
+        each.for_each(|(_, index)| {
             let at = old.point(*index as usize);
             let moved = std::array::from_fn(|a| at[a] + margins[a][0] as i32);
             *index = shape.index(moved) as u32;
-        }
+        });
         Lattice::of_faces(shape, faces)
     }
 
     fn of_faces(shape: Shape<D>, faces: Vec<(u8, u32)>) -> Result<Self, &'static str> {
         let mut number: [Vec<u32>; D] = std::array::from_fn(|_| vec![NONE; shape.len]);
-        for (i, &(component, index)) in faces.iter().enumerate() {
-            let place = &mut number[component as usize][index as usize];
-            if *place != NONE {
-                return Err("two unknowns share a face");
-            }
-            *place = i as u32;
+        let place = number.each_mut().map(|n| Shared(n.as_mut_ptr()));
+        let each = faces.par_iter().with_min_len(CHUNK).enumerate();
+        // If two unknowns come to one place one of them comes second, whichever it is.
+        let are_apart = each.all(|(i, &(component, index))| {
+            // SAFETY: faces lie in the lattice, and while this runs all access is atomic.
+            let place =
+                unsafe { AtomicU32::from_ptr(place[component as usize].get().add(index as usize)) };
+            place.swap(i as u32 + 1, Relaxed) == NONE
+        });
+        if !are_apart {
+            return Err("two unknowns share a face");
         }
         Ok(Lattice {
             shape,
@@ -82,8 +95,7 @@ impl<const D: usize> Lattice<D> {
     /// The number of the unknown at a face, if it is one.
     #[inline]
     pub fn number(&self, (axis, index): (usize, usize)) -> Option<usize> {
-        let number = self.number[axis][index];
-        (number != NONE).then_some(number as usize)
+        (self.number[axis][index] as usize).checked_sub(1)
     }
 
     /// Whether there is an unknown at a face.

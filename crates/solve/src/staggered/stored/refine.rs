@@ -7,7 +7,7 @@ use super::exact::{CHUNK, Exact};
 use super::lattice::Lattice;
 use super::{Recovered, System};
 use crate::lattice::wave::Shared;
-use crate::outcome::{Outcome, SolveError, Status, Tolerance};
+use crate::outcome::{Outcome, SolveError, Status, Tolerance, finite_residual};
 use crate::staggered::cycle::Hierarchy;
 use crate::staggered::field::{self, Vector};
 use crate::staggered::method::{Coarsening, ViscousOptions};
@@ -45,6 +45,26 @@ impl<const D: usize> Refinement<D> {
             stage: Stage::Read(recovered.lattice),
         }
     }
+
+    /// Takes out the levels, which are built if they were not.
+    fn ready(&mut self) -> Result<Box<Multigrid<D>>, &'static str> {
+        let options = self.options;
+        let build = |found| Box::new(Multigrid::new(found, options));
+        let built = match self.stage.take() {
+            Stage::Read(lattice) => Converted::new(lattice, &self.exact).map(build),
+            Stage::Converted(found) => Ok(build(found)),
+            Stage::Ready(multigrid) => Ok(multigrid),
+            Stage::Failed(reason) => Err(reason),
+        };
+        built.inspect_err(|reason| self.stage = Stage::Failed(reason))
+    }
+}
+
+impl<const D: usize> Stage<D> {
+    /// What is to be put back, or followed by another.
+    fn take(&mut self) -> Self {
+        std::mem::replace(self, Stage::Failed("the solver broke down before"))
+    }
 }
 
 impl<const D: usize> System for Refinement<D> {
@@ -64,7 +84,7 @@ impl<const D: usize> System for Refinement<D> {
     }
 
     fn convert(&mut self) -> Result<(), &'static str> {
-        self.stage = match std::mem::replace(&mut self.stage, Stage::Failed("")) {
+        self.stage = match self.stage.take() {
             Stage::Read(lattice) => match Converted::new(lattice, &self.exact) {
                 Ok(converted) => Stage::Converted(converted),
                 Err(reason) => Stage::Failed(reason),
@@ -78,21 +98,16 @@ impl<const D: usize> System for Refinement<D> {
     }
 
     fn prepare(&mut self) -> Result<(), &'static str> {
-        self.convert()?;
-        self.stage = match std::mem::replace(&mut self.stage, Stage::Failed("")) {
-            Stage::Converted(found) => Stage::Ready(Box::new(Multigrid::new(found, self.options))),
-            other => other,
-        };
+        self.stage = Stage::Ready(self.ready()?);
         Ok(())
     }
 
     fn solve(&mut self, b: &[f64], x: &mut [f64], tol: &Tolerance) -> Result<Outcome, SolveError> {
-        match &mut self.stage {
-            Stage::Ready(multigrid) => multigrid.solve(&self.exact, b, x, tol),
-            _ => Err(SolveError::NotStaggered {
-                reason: "no levels were built",
-            }),
-        }
+        let ready = self.ready();
+        let mut multigrid = ready.map_err(|reason| SolveError::NotStaggered { reason })?;
+        let solved = multigrid.solve(&self.exact, b, x, tol);
+        self.stage = Stage::Ready(multigrid);
+        solved
     }
 }
 
@@ -133,43 +148,24 @@ impl<const D: usize> Multigrid<D> {
         }
     }
 
+    /// Solves from the guess in `u`, which an error leaves alone.
     fn solve(
         &mut self,
         a: &Exact,
         b: &[f64],
-        x: &mut [f64],
-        tol: &Tolerance,
-    ) -> Result<Outcome, SolveError> {
-        // The usual guess is nothing, which need not be kept.
-        let guess = x.iter().any(|&x| x != 0.0).then(|| x.to_vec());
-        let initial = match &guess {
-            Some(guess) => {
-                self.spread(guess);
-                self.residual(a, b)
-            }
-            None => self.load(b),
-        };
-        let solved = self.refine(a, b, x, initial, tol);
-        if solved.is_err() {
-            match guess {
-                Some(guess) => x.copy_from_slice(&guess),
-                None => x.fill(0.0),
-            }
-        }
-        solved
-    }
-
-    /// Corrects `u`, whose defect is on the lattice already.
-    fn refine(
-        &mut self,
-        a: &Exact,
-        b: &[f64],
         u: &mut [f64],
-        initial_residual: f64,
         tol: &Tolerance,
     ) -> Result<Outcome, SolveError> {
+        // The usual guess is nothing.
+        let defect = if u.iter().any(|&u| u != 0.0) {
+            self.spread(u);
+            self.residual(a, b)
+        } else {
+            self.load(b)
+        };
+        let initial_residual = finite_residual(defect, 0)?;
         let target = tol.target(vector::max_norm(b));
-        let (mut found, mut last, mut iterations) = (initial_residual, f64::INFINITY, 0);
+        let (mut found, mut iterations, mut is_halved) = (initial_residual, 0, true);
         let status = loop {
             if found <= target {
                 break Status::Converged;
@@ -179,28 +175,23 @@ impl<const D: usize> Multigrid<D> {
             }
             // A matrix in double precision is met half way each time; one that single precision
             // holds, at once.
-            if found > 0.5 * last {
+            if !is_halved {
                 break Status::Stagnated;
             }
-            last = found;
             iterations += match self.correct(found, target, tol.max_iterations - iterations) {
                 Ok(spent) => spent,
                 // It went well before, so these are rounding errors.
-                Err(
-                    SolveError::NotPositiveDefinite { .. }
-                    | SolveError::PreconditionerNotPositiveDefinite { .. },
-                ) if iterations > 0 => break Status::Stagnated,
+                Err(_) if iterations > 0 => break Status::Stagnated,
                 Err(error) => return Err(error),
             };
             self.add(u);
-            found = self.residual(a, b);
+            let next = self.residual(a, b);
+            // What is no better, or no number, is not taken.
+            if next < found {
+                self.take(u);
+            }
+            (found, is_halved) = (found.min(next), next <= 0.5 * found);
         };
-        if !found.is_finite() {
-            return Err(SolveError::NotFinite {
-                quantity: "residual",
-                iteration: iterations,
-            });
-        }
         Ok(Outcome {
             status,
             iterations,
@@ -232,16 +223,20 @@ impl<const D: usize> Multigrid<D> {
         });
     }
 
-    /// Adds the correction to `u`, and puts the sum in its place.
-    fn add(&mut self, u: &mut [f64]) {
+    /// Adds `u` to its correction.
+    fn add(&mut self, u: &[f64]) {
         let x = self.x.each_mut().map(|x| Shared(x.as_mut_ptr()));
         let pairs = self.faces.par_iter().with_min_len(CHUNK).zip(u);
-        pairs.for_each(|(&(axis, index), u)| {
+        pairs.for_each(|(&(axis, index), &u)| {
             // SAFETY: as for `load`.
-            let x = unsafe { &mut *x[axis as usize].get().add(index as usize) };
-            *u += *x;
-            *x = *u;
+            unsafe { *x[axis as usize].get().add(index as usize) += u };
         });
+    }
+
+    /// Takes over what is on the lattice.
+    fn take(&self, u: &mut [f64]) {
+        let pairs = self.faces.par_iter().with_min_len(CHUNK).zip(u);
+        pairs.for_each(|(&(axis, index), u)| *u = self.x[axis as usize][index as usize]);
     }
 
     /// The defect of what is on the lattice; its max norm.

@@ -1,6 +1,7 @@
 //! The form in which matrices are kept, against the matrices.
 
 use super::Recovered;
+use super::convert::Converted;
 use super::exact::Exact;
 use super::lattice::Lattice;
 use super::places::Faces;
@@ -9,6 +10,7 @@ use crate::operator::Operator;
 use crate::rows::CsrRows;
 use crate::staggered::body::{Body, Fill};
 use crate::staggered::field::{self, Vector};
+use crate::staggered::ground::Fine;
 use crate::staggered::method::ViscousOptions;
 use crate::staggered::sine::Sine;
 use crate::staggered::solver::ViscousSolver;
@@ -172,6 +174,44 @@ fn entries_that_are_missing_or_zero_are_kept_as_that() {
             if gone(i, j) { 0.0 } else { value }
         },
     );
+}
+
+/// What is known of all cells, found on so many threads.
+fn cells_on<const D: usize>(threads: usize, body: &Sine<D>) -> Vec<(f32, bool, f32)> {
+    let (a, faces) = system(body, |_, _, value| value);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.expect("threads").install(|| {
+        let Recovered { lattice, exact, .. } =
+            Recovered::<D>::read(&mut CsrRows::from(&a), faces).expect("a lattice");
+        let Converted { level, cells, .. } = Converted::new(lattice, &exact).expect("cells");
+        let shape = &level.shape;
+        let look = |k: usize| {
+            let at = shape.point(shape.cell_index(k));
+            (
+                cells.share(at),
+                cells.is_plain(at),
+                cells.relative_stiffness(at),
+            )
+        };
+        (0..shape.cells.iter().product()).map(look).collect()
+    })
+}
+
+fn cells_are_the_same_on_any_number_of_threads<const D: usize>(body: &Sine<D>) {
+    let alone = cells_on(1, body);
+    assert!(alone.iter().any(|cell| cell.1) && alone.iter().any(|cell| cell.0 == 0.0));
+    assert!(cells_on(3, body) == alone);
+}
+
+#[test]
+fn cells_are_the_same_on_any_number_of_threads_2d() {
+    cells_are_the_same_on_any_number_of_threads(&Sine::<2>::new(200));
+    cells_are_the_same_on_any_number_of_threads(&Sine::<2>::graded(150, 100.0));
+}
+
+#[test]
+fn cells_are_the_same_on_any_number_of_threads_3d() {
+    cells_are_the_same_on_any_number_of_threads(&Sine::<3>::graded(24, 100.0));
 }
 
 #[test]

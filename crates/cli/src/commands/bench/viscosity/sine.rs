@@ -71,7 +71,7 @@ fn document(plan: &Plan, courses: &[Course], threads: usize) -> serde_json::Valu
 
 /// Has every method solve the system of a size, in the current thread pool. `tell` hears of each as
 /// soon as it is done.
-fn run(plan: &Plan, size: u64, tell: impl Fn(&Row)) -> Course {
+pub fn run(plan: &Plan, size: u64, tell: impl Fn(&Row)) -> Course {
     let case = plan.case.name();
     let row = |problem: &dyn ViscosityProblem, choice: Choice| {
         let mut entry = Entry::new(choice);
