@@ -38,6 +38,7 @@ mod shape;
 mod sieve;
 mod sine;
 mod solver;
+mod spans;
 mod stencil;
 mod stored;
 mod transfer;

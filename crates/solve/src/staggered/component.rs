@@ -9,11 +9,14 @@ use super::samples::{Samples, Weight, pair_of};
 use super::shape::{Shape, moved, others};
 use crate::lattice::BLOCK;
 
-/// In the table of blocks: all rows are those of the interior, which are computed and not read.
-pub const INTERIOR: u32 = u32::MAX;
+/// In the table of blocks: no free face. Zero, so that the table costs nothing where there is none.
+pub const NONE: u32 = 0;
 
-/// In the table of blocks: no free face.
-pub const NONE: u32 = u32::MAX - 1;
+/// In the table of blocks: all rows are those of the interior, which are computed and not read.
+pub const INTERIOR: u32 = 1;
+
+/// In the table of blocks: this and the place of its rows.
+pub const ROWS: u32 = 2;
 
 /// A stretch of blocks in a row of one component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +89,7 @@ pub struct Component {
     pub interior: Vec<u8>,
     /// What coarser levels take of the faces of those blocks.
     pub anchors: Vec<Anchors>,
-    /// Per block of the shape, the place of its rows, [`INTERIOR`] or [`NONE`].
+    /// Per block of the shape [`NONE`], [`INTERIOR`], or [`ROWS`] and the place of its rows.
     pub blocks: Vec<u32>,
 }
 
@@ -146,7 +149,8 @@ impl Component {
     /// The rows of a block that is neither of the interior nor without free faces.
     #[inline]
     pub fn packed(&self, block: usize) -> Option<&Packed> {
-        self.rows.get(self.blocks[block] as usize)
+        let place = self.blocks[block].checked_sub(ROWS)?;
+        Some(&self.rows[place as usize])
     }
 
     /// Whether the face at a memory index is an unknown.
@@ -155,7 +159,7 @@ impl Component {
         match self.blocks[index / BLOCK] {
             NONE => false,
             INTERIOR => true,
-            place => self.rows[place as usize].is_free(index % BLOCK),
+            place => self.rows[(place - ROWS) as usize].is_free(index % BLOCK),
         }
     }
 }
@@ -203,7 +207,7 @@ impl Plane {
         let mut plane = Plane::default();
         let mut eight = Eight::default();
         // By column of blocks, the place of the rows found there last.
-        let mut last = vec![NONE; shape.row_blocks()];
+        let mut last = vec![None; shape.row_blocks()];
         for r in 0..shape.plane_rows() {
             each_block(shape.row_at(z, r), &mut |at| {
                 let (b, index) = (at[0] as usize / BLOCK, shape.index(at) as u32);
@@ -215,8 +219,8 @@ impl Plane {
                     }
                     Found::Rows => {
                         let before = plane.places.last().copied();
-                        let place = plane.place(&eight, [before.unwrap_or(NONE), last[b]]);
-                        last[b] = place;
+                        let place = plane.place(&eight, [before, last[b]]);
+                        last[b] = Some(place);
                         plane.places.push(place);
                         plane.unknowns += eight.count;
                         plane.extend(index, false, b > 0);
@@ -239,14 +243,14 @@ impl Plane {
                 continue;
             }
             for (block, place) in blocks.iter_mut().zip(&mut places) {
-                *block = first_row + place;
+                *block = ROWS + first_row + place;
             }
         }
     }
 
     /// The place of rows: that of one of the `others` if they are the same, or one of their own.
-    fn place(&mut self, eight: &Eight, others: [u32; 2]) -> u32 {
-        let same = others.into_iter().find(|&place| {
+    fn place(&mut self, eight: &Eight, others: [Option<u32>; 2]) -> u32 {
+        let same = others.into_iter().flatten().find(|&place| {
             let rows = self.rows.get(place as usize);
             let place = place as usize;
             rows == Some(&eight.packed)

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::coarsened::Coarsened;
-use super::component::{Component, Eight, Found, INTERIOR, NONE};
+use super::component::{Component, Eight, Found, INTERIOR, NONE, ROWS};
 use super::csr::couplings;
 use super::ground::{Fine, Ground};
 use super::labels::Labels;
@@ -166,7 +166,7 @@ impl<const D: usize> Level<D> {
         match component.blocks[self.shape.block(index)] {
             NONE => Row::default(),
             INTERIOR => self.inside().row(axis, index),
-            place => component.rows[place as usize].row(index % BLOCK),
+            place => component.rows[(place - ROWS) as usize].row(index % BLOCK),
         }
     }
 
@@ -177,7 +177,7 @@ impl<const D: usize> Level<D> {
         match component.blocks[self.shape.block(index)] {
             NONE => false,
             INTERIOR => true,
-            place => component.interior[place as usize] >> (index % BLOCK) & 1 == 1,
+            place => component.interior[(place - ROWS) as usize] >> (index % BLOCK) & 1 == 1,
         }
     }
 

@@ -37,7 +37,7 @@ const ROUNDINGS: f64 = 0.2;
 #[derive(Clone, Debug)]
 pub struct Mgpcg<const D: usize> {
     p: Vector<f32, D>,
-    /// Whether `p` is of another system.
+    /// Whether `p` is of no system yet, and all zero.
     is_new: bool,
     sums: Vec<f64>,
     /// What the residual is multiplied by.
@@ -260,13 +260,16 @@ impl<const D: usize> Mgpcg<D> {
     }
 
     /// Forgets a system: the next one may have unknowns elsewhere, and what is not one is zero.
-    pub fn forget(&mut self) {
-        self.is_new = true;
+    pub fn forget(&mut self, level: &Level<D>) {
+        // One that was not solved has left nothing.
+        if !std::mem::replace(&mut self.is_new, true) {
+            field::wipe(level, &mut self.p);
+        }
     }
 
     fn adopt(&mut self, level: &Level<D>, norm: f64) {
         if std::mem::take(&mut self.is_new) {
-            field::clear(&mut self.p, level.shape.len, 3);
+            field::adopt(&mut self.p, level.shape.len, 3);
         }
         self.sums.clear();
         self.sums.resize(level.shape.planes() * D, 0.0);

@@ -24,11 +24,19 @@ impl<const D: usize> Default for Rhs<D> {
 }
 
 impl<const D: usize> Rhs<D> {
-    /// Zero everywhere, for a level of another shape perhaps.
-    pub fn clear(&mut self, len: usize) {
+    /// Gives up a level: all is zero again.
+    pub fn wipe(&mut self, level: &Level<D>) {
         match self {
-            Rhs::Single(values) => field::clear(values, len, 1),
-            Rhs::Double(values) => field::clear(values, len, 1),
+            Rhs::Single(values) => field::wipe(level, values),
+            Rhs::Double(values) => field::wipe(level, values),
+        }
+    }
+
+    /// Takes on a level, with zeroes in the memory that is there.
+    pub fn adopt(&mut self, level: &Level<D>) {
+        match self {
+            Rhs::Single(values) => field::adopt(values, level.shape.len, 1),
+            Rhs::Double(values) => field::adopt(values, level.shape.len, 1),
         }
     }
 
@@ -56,9 +64,8 @@ impl<const D: usize> Rhs<D> {
             single
         });
         if !is_exact.into_inner() {
-            let mut values = field::empty();
             *self = Rhs::default();
-            field::clear(&mut values, level.shape.len, 1);
+            let mut values = field::zeros(level.shape.len, 1);
             fill(level, &mut values, value);
             *self = Rhs::Double(values);
         }

@@ -6,7 +6,7 @@ use super::assembled::Assembled;
 use super::body::Body;
 use super::component::Component;
 use super::csr::{Numbers, couplings, matrix};
-use super::cycle::Hierarchy;
+use super::cycle::{Hierarchy, Spare};
 use super::field::{self, Vector};
 use super::ground::{Extent, Sampled};
 use super::level::Level;
@@ -37,6 +37,8 @@ pub struct ViscousSolver<const D: usize> {
     b: Rhs<D>,
     /// The solution at free faces, what holds them at held ones.
     x: Vector<f64, D>,
+    /// The held faces among those: component and memory index.
+    held: Vec<(usize, usize)>,
 }
 
 impl<const D: usize> ViscousSolver<D> {
@@ -52,19 +54,16 @@ impl<const D: usize> ViscousSolver<D> {
             fault: None,
             b: Rhs::default(),
             x: field::empty(),
+            held: Vec::new(),
         }
     }
 
     /// Takes over a body, at rest until something is loaded. One that is not made of numbers, or is
     /// too large, has no unknowns, and solving for it is an error.
     pub fn assemble(&mut self, body: &impl Body<D>) {
-        let spare = self
-            .hierarchy
-            .take()
-            .map_or_else(Vec::new, Hierarchy::into_spare);
+        let spare = self.give_up();
         self.fault = None;
         (self.norm, self.speed) = (0.0, 0.0);
-        self.mgpcg.forget();
         let Some(extent) = Extent::of(body) else {
             return;
         };
@@ -77,7 +76,7 @@ impl<const D: usize> ViscousSolver<D> {
         self.offset = extent.offset;
         let ground = Sampled::new(body, extent);
         let graded = ground.graded(&shape);
-        if !ground.is_finite(graded.as_deref()) {
+        if !ground.is_finite() {
             self.fault = Some(SolveError::NotFinite {
                 quantity: "stiffness",
                 iteration: 0,
@@ -87,10 +86,25 @@ impl<const D: usize> ViscousSolver<D> {
         let stiffness = ground.uniform.unwrap_or(1.0);
         let level = Level::new(shape, ground.open, &ground, stiffness, graded);
         if level.unknowns > 0 {
+            self.b.adopt(&level);
+            field::adopt(&mut self.x, shape.len, 3);
             self.hierarchy = Some(Hierarchy::new(level, ground, self.options, spare));
         }
-        self.b.clear(shape.len);
-        field::clear_to_read(&mut self.x, shape.len, 3);
+    }
+
+    /// Gives up the body, with its vectors all zero.
+    fn give_up(&mut self) -> Vec<Spare<D>> {
+        let Some(hierarchy) = self.hierarchy.take() else {
+            return Vec::new();
+        };
+        let level = &hierarchy.floors[0].level;
+        self.mgpcg.forget(level);
+        self.b.wipe(level);
+        field::wipe(level, &mut self.x);
+        for (axis, index) in self.held.drain(..) {
+            self.x[axis][index] = 0.0;
+        }
+        hierarchy.into_spare()
     }
 
     /// The finest level.
@@ -140,7 +154,8 @@ impl<const D: usize> ViscousSolver<D> {
             f64::from(mass) * x[axis][index]
         });
         let mut is_moved = false;
-        for (axis, index) in level.held_beside_free() {
+        self.held = level.held_beside_free();
+        for &(axis, index) in &self.held {
             let u = held(axis, face(level.shape.point(index)));
             is_moved |= u != 0.0;
             self.x[axis][index] = u;
@@ -154,7 +169,10 @@ impl<const D: usize> ViscousSolver<D> {
         let Some(level) = self.hierarchy.as_ref().map(|h| &h.floors[0].level) else {
             return;
         };
-        field::clear(&mut self.x, level.shape.len, 3);
+        fill(level, &mut self.x, |_, _, _, _| 0.0);
+        for (axis, index) in self.held.drain(..) {
+            self.x[axis][index] = 0.0;
+        }
         self.b.set(level, |axis, at, _, _| {
             rhs(axis, std::array::from_fn(|a| at[a] + self.offset[a]))
         });
@@ -268,12 +286,13 @@ impl<const D: usize> ViscousSolver<D> {
 
     fn solve_multigrid(&mut self, tol: &Tolerance) -> Result<Outcome, SolveError> {
         let norm = self.norm;
-        let Some(hierarchy) = self.hierarchy.as_mut().filter(|_| norm != 0.0) else {
-            for x in &mut self.x {
-                x.fill(0.0);
-            }
+        let Some(hierarchy) = self.hierarchy.as_mut() else {
             return Ok(Outcome::of_zero());
         };
+        if norm == 0.0 {
+            fill(&hierarchy.floors[0].level, &mut self.x, |_, _, _, _| 0.0);
+            return Ok(Outcome::of_zero());
+        }
         let mut task = Task {
             b: self.b.values(),
             x: &mut self.x,

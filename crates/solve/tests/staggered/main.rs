@@ -8,6 +8,7 @@ mod extremes;
 mod flows;
 mod manufactured;
 mod operator;
+mod reuse;
 mod rigid;
 mod threads;
 mod torn;
