@@ -106,13 +106,22 @@ pub fn clear<T: Copy + Default + Send, const D: usize>(
 
 /// Sets the blocks of a level's faces to zero: all that passes write to.
 pub fn wipe<T: Copy + Default + Send, const D: usize>(level: &Level<D>, vector: &mut Vector<T, D>) {
+    each_value(level, vector, |_, _, value| *value = T::default());
+}
+
+/// Calls `visit(axis, memory index, value)` for every value of the blocks of a level's faces.
+pub fn each_value<T: Send, const D: usize>(
+    level: &Level<D>,
+    vector: &mut Vector<T, D>,
+    visit: impl Fn(usize, usize, &mut T) + Sync,
+) {
     let values = vector.each_mut().map(|v| Shared(v.as_mut_ptr()));
     each_plane(level, &|axis, z| {
         for segment in level.components[axis].in_plane(z) {
             let count = segment.blocks as usize * BLOCK;
             for i in (segment.index as usize..).take(count) {
                 // SAFETY: segments lie in the vectors, and a plane is written by one call.
-                unsafe { *values[axis].get().add(i) = T::default() };
+                visit(axis, i, unsafe { &mut *values[axis].get().add(i) });
             }
         }
     });

@@ -28,6 +28,8 @@ pub struct Level<const D: usize> {
     pub components: [Component; D],
     /// Free faces.
     pub unknowns: usize,
+    /// The largest stiffness of the cells beside them.
+    stiffest: f32,
 }
 
 /// What a coarse level is made of, and then the next coarser one.
@@ -144,12 +146,19 @@ impl<const D: usize> Level<D> {
         graded: Option<Vec<f32>>,
         parts: [(Component, usize); D],
     ) -> Self {
+        let unknowns = parts.iter().map(|part| part.1).sum();
+        let components = parts.map(|part| part.0);
+        let stiffest = match &graded {
+            None => stiffness,
+            Some(values) => stiffest(&shape, &components, values),
+        };
         Level {
             shape,
             stiffness,
             graded,
-            unknowns: parts.iter().map(|part| part.1).sum(),
-            components: parts.map(|part| part.0),
+            components,
+            unknowns,
+            stiffest,
         }
     }
 
@@ -187,11 +196,8 @@ impl<const D: usize> Level<D> {
 
     /// The largest bound of a row in the interior, or more.
     pub fn largest_interior_bound(&self) -> f64 {
-        let stiffness = match &self.graded {
-            None => self.stiffness,
-            Some(values) => values.par_iter().copied().reduce(|| 0.0, f32::max),
-        };
-        f64::from(interior_row(&self.shape, 0, self.shape.origin, |_| stiffness).bound)
+        let row = interior_row(&self.shape, 0, self.shape.origin, |_| self.stiffest);
+        f64::from(row.bound)
     }
 
     /// Whether the face at a memory index is an unknown.
@@ -250,6 +256,25 @@ impl<const D: usize> Level<D> {
             (first..first + s.blocks as usize * BLOCK).filter(|&i| component.is_free(i))
         })
     }
+}
+
+/// The largest stiffness of the cells beside free faces, given that of cells by memory index.
+fn stiffest<const D: usize>(
+    shape: &Shape<D>,
+    components: &[Component; D],
+    stiffness: &[f32],
+) -> f32 {
+    let of_plane = |k: usize| {
+        let (axis, largest) = (k % D, 0.0);
+        let segments = components[axis].in_plane(k / D).iter();
+        segments.fold(largest, |largest: f32, segment| {
+            let (first, count) = (segment.index as usize, segment.blocks as usize * BLOCK);
+            let cells = [first - shape.strides[axis], first].map(|i| &stiffness[i..][..count]);
+            cells.into_iter().flatten().copied().fold(largest, f32::max)
+        })
+    };
+    let planes = (0..shape.planes() * D).into_par_iter().with_min_len(8);
+    planes.map(of_plane).reduce(|| 0.0, f32::max)
 }
 
 /// The interior of a level.

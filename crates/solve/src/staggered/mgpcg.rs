@@ -33,6 +33,9 @@ const DENIALS: usize = 3;
 /// nearer, and more iterations would only do harm.
 const ROUNDINGS: f64 = 0.2;
 
+/// A residual in single precision that is to be larger by more than this has lost its least parts.
+const MOST_RESCALED: f64 = (1u32 << 24) as f64;
+
 /// Vectors and sums of the iteration.
 #[derive(Clone, Debug)]
 pub struct Mgpcg<const D: usize> {
@@ -204,10 +207,14 @@ impl<const D: usize> Mgpcg<D> {
             fill(&hierarchy.floors[0].level, task.x, |_, _, _, _| 0.0);
         }
         let mut start = if is_worse { task.norm } else { initial };
-        let scale = power_of_two_near(start);
-        if is_worse || scale != self.scale {
-            self.scale = scale;
+        let (scale, last) = (power_of_two_near(start), self.scale);
+        self.scale = scale;
+        if is_worse || scale / last > MOST_RESCALED {
             start = finite_residual(self.true_residual(hierarchy, task), 0)?;
+        } else if scale != last {
+            // By a power of two, so that nothing is rounded.
+            let (factor, floor) = ((scale / last) as f32, &mut hierarchy.floors[0]);
+            field::each_value(&floor.level, &mut floor.b, |_, _, r| *r *= factor);
         }
         self.rho = None;
         Ok((initial, start))
