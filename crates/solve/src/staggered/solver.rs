@@ -29,8 +29,8 @@ pub struct ViscousSolver<const D: usize> {
     offset: [i32; D],
     /// The max norm of the right-hand side.
     norm: f64,
-    /// The largest guess at a free face.
-    speed: f64,
+    /// What residuals are relative to.
+    size: f64,
     /// What is wrong with the body.
     fault: Option<SolveError>,
     /// Mass times what was loaded, at free faces.
@@ -50,7 +50,7 @@ impl<const D: usize> ViscousSolver<D> {
             mgpcg: Mgpcg::default(),
             offset: [0; D],
             norm: 0.0,
-            speed: 0.0,
+            size: 0.0,
             fault: None,
             b: Rhs::default(),
             x: field::empty(),
@@ -63,7 +63,7 @@ impl<const D: usize> ViscousSolver<D> {
     pub fn assemble(&mut self, body: &impl Body<D>) {
         let spare = self.give_up();
         self.fault = None;
-        (self.norm, self.speed) = (0.0, 0.0);
+        (self.norm, self.size) = (0.0, 0.0);
         let Some(extent) = Extent::of(body) else {
             return;
         };
@@ -122,14 +122,26 @@ impl<const D: usize> ViscousSolver<D> {
         self.level().map_or(0, |level| level.unknowns)
     }
 
-    /// The largest entry of the right-hand side that was loaded, which residuals are relative to.
+    /// The largest entry of the right-hand side that was loaded, walls' part included: the residual of
+    /// nothing.
     pub fn norm(&self) -> f64 {
         self.norm
     }
 
-    /// The largest velocity that was loaded at a free face.
-    pub fn speed(&self) -> f64 {
-        self.speed
+    /// What residuals are relative to: the largest momentum that was loaded at a free face, or speed that
+    /// was at a held one beside it. Not the right-hand side, of which a wall that moves is the stiffness
+    /// times its speed: what is far from the wall would be as good as unknown.
+    pub fn size(&self) -> f64 {
+        self.size
+    }
+
+    /// A tolerance relative to the [size](Self::size) as one that is relative to nothing.
+    pub fn absolute(&self, tol: &Tolerance) -> Tolerance {
+        Tolerance {
+            relative: 0.0,
+            absolute: tol.target(self.size),
+            ..*tol
+        }
     }
 
     /// Sets the velocity `u*` of all faces: the guess and, times mass, the right-hand side at free
@@ -153,14 +165,15 @@ impl<const D: usize> ViscousSolver<D> {
         self.b.set(level, |axis, _, index, mass| {
             f64::from(mass) * x[axis][index]
         });
-        let mut is_moved = false;
+        let mut fastest = 0.0;
         self.held = level.held_beside_free();
         for &(axis, index) in &self.held {
             let u = held(axis, face(level.shape.point(index)));
-            is_moved |= u != 0.0;
+            fastest = vector::max_or_nan(u.abs(), fastest);
             self.x[axis][index] = u;
         }
-        [self.norm, self.speed] = self.norms(is_moved);
+        let [norm, momentum] = self.norms(fastest != 0.0);
+        (self.norm, self.size) = (norm, vector::max_or_nan(momentum, fastest));
     }
 
     /// Sets the right-hand side itself at free faces, with everything at rest: a guess of zero and
@@ -176,11 +189,10 @@ impl<const D: usize> ViscousSolver<D> {
         self.b.set(level, |axis, at, _, _| {
             rhs(axis, std::array::from_fn(|a| at[a] + self.offset[a]))
         });
-        [self.norm, self.speed] = self.norms(false);
+        [self.norm, self.size] = self.norms(false);
     }
 
-    /// The max norms of the right-hand side, with what is held moved there if it moves, and of the
-    /// guess.
+    /// The max norms of the right-hand side, with what is held moved there if it moves, and without.
     fn norms(&self, is_moved: bool) -> [f64; 2] {
         let Some(level) = self.level() else {
             return [0.0; 2];
@@ -191,12 +203,13 @@ impl<const D: usize> ViscousSolver<D> {
             .map(|k| {
                 let (axis, mut largest) = (k % D, [0.0; 2]);
                 level.each_free(axis, k / D, |_, index, _| {
+                    let own = self.b.at(axis, index);
                     let value = if is_moved {
                         self.right_hand_side(level, axis, index)
                     } else {
-                        self.b.at(axis, index)
+                        own
                     };
-                    largest = larger(largest, [value.abs(), self.x[axis][index].abs()]);
+                    largest = larger(largest, [value.abs(), own.abs()]);
                 });
                 largest
             })
@@ -270,7 +283,7 @@ impl<const D: usize> ViscousSolver<D> {
         Ok((a, rhs, numbers))
     }
 
-    /// Solves for what was loaded.
+    /// Solves for what was loaded, to a residual relative to the [size](Self::size) of that.
     ///
     /// # Errors
     /// As [`Pcg::solve`](crate::Pcg::solve), and if there is something wrong with the body.
@@ -278,9 +291,10 @@ impl<const D: usize> ViscousSolver<D> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
+        let tol = self.absolute(tol);
         match self.options.method {
-            ViscousMethod::Mgpcg => self.solve_multigrid(tol),
-            ViscousMethod::PcgIc | ViscousMethod::PcgJacobi => self.solve_assembled(tol),
+            ViscousMethod::Mgpcg => self.solve_multigrid(&tol),
+            ViscousMethod::PcgIc | ViscousMethod::PcgJacobi => self.solve_assembled(&tol),
         }
     }
 
