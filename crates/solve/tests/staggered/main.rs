@@ -6,6 +6,7 @@
 mod common;
 mod extremes;
 mod flows;
+mod guess;
 mod manufactured;
 mod operator;
 mod reuse;
