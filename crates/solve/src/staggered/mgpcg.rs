@@ -157,14 +157,14 @@ pub struct Task<'a, const D: usize> {
 }
 
 impl<const D: usize> Mgpcg<D> {
-    /// Solves; the residual lives in the finest level's right-hand side.
+    /// Solves; the residual lives in the finest level's right-hand side. What was found for the last
+    /// system with these levels helps with this one, unless the hierarchy is to forget it.
     pub fn solve(
         &mut self,
         hierarchy: &mut Hierarchy<D>,
         task: &mut Task<'_, D>,
         tol: &Tolerance,
     ) -> Result<Outcome, SolveError> {
-        hierarchy.unpatch();
         self.adopt(&hierarchy.floors[0].level, task.norm);
         let target = tol.target(task.norm);
         let Start {

@@ -307,6 +307,8 @@ impl<const D: usize> ViscousSolver<D> {
             fill(&hierarchy.floors[0].level, &mut self.x, |_, _, _, _| 0.0);
             return Ok(Outcome::of_zero());
         }
+        // So that a solve does not depend on others before it.
+        hierarchy.unpatch();
         let mut task = Task {
             b: self.b.values(),
             x: &mut self.x,

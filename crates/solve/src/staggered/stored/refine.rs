@@ -140,6 +140,8 @@ impl<const D: usize> Multigrid<D> {
         x: &mut [f64],
         tol: &Tolerance,
     ) -> Result<Outcome, SolveError> {
+        // All corrections share what the first ones find.
+        self.hierarchy.unpatch();
         // The usual guess is nothing, which need not be kept.
         let guess = x.iter().any(|&x| x != 0.0).then(|| x.to_vec());
         let initial = match &guess {
