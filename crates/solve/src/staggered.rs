@@ -42,6 +42,7 @@ mod spans;
 mod stencil;
 mod stored;
 mod transfer;
+mod walls;
 
 #[cfg(test)]
 mod tests;

@@ -29,6 +29,14 @@ pub struct Segment {
     pub is_interior: bool,
 }
 
+impl Segment {
+    /// The memory index of the first face of each block.
+    pub fn each_block(&self) -> impl Iterator<Item = usize> + use<> {
+        let first = self.index as usize;
+        (0..self.blocks as usize).map(move |k| first + k * BLOCK)
+    }
+}
+
 /// Eight rows as kernels read them; lanes without an unknown are all zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C, align(32))]
@@ -87,6 +95,8 @@ pub struct Component {
     pub rows: Vec<Packed>,
     /// Lanes of those blocks whose rows are those of the interior all the same.
     pub interior: Vec<u8>,
+    /// Lanes of those blocks that share a sample with a held face.
+    pub beside: Vec<u8>,
     /// What coarser levels take of the faces of those blocks.
     pub anchors: Vec<Anchors>,
     /// Per block of the shape [`NONE`], [`INTERIOR`], or [`ROWS`] and the place of its rows.
@@ -135,6 +145,7 @@ impl Component {
             segments: joined(planes, |plane| &plane.segments),
             rows: joined(planes, |plane| &plane.rows),
             interior: joined(planes, |plane| &plane.interior),
+            beside: joined(planes, |plane| &plane.beside),
             anchors: joined(planes, |plane| &plane.anchors),
             blocks,
         }
@@ -151,6 +162,13 @@ impl Component {
     pub fn packed(&self, block: usize) -> Option<&Packed> {
         let place = self.blocks[block].checked_sub(ROWS)?;
         Some(&self.rows[place as usize])
+    }
+
+    /// The lanes of the block at a memory index that share a sample with a held face.
+    #[inline]
+    pub fn beside_held(&self, index: usize) -> u8 {
+        let place = self.blocks[index / BLOCK].checked_sub(ROWS);
+        place.map_or(0, |place| self.beside[place as usize])
     }
 
     /// Whether the face at a memory index is an unknown.
@@ -193,6 +211,7 @@ struct Plane {
     places: Vec<u32>,
     rows: Vec<Packed>,
     interior: Vec<u8>,
+    beside: Vec<u8>,
     anchors: Vec<Anchors>,
     unknowns: usize,
 }
@@ -255,11 +274,13 @@ impl Plane {
             let place = place as usize;
             rows == Some(&eight.packed)
                 && self.interior[place] == eight.interior
+                && self.beside[place] == eight.beside
                 && self.anchors[place] == eight.anchors
         });
         same.unwrap_or_else(|| {
             self.rows.push(eight.packed);
             self.interior.push(eight.interior);
+            self.beside.push(eight.beside);
             self.anchors.push(eight.anchors);
             self.rows.len() as u32 - 1
         })
@@ -301,6 +322,8 @@ pub struct Eight {
     count: usize,
     /// Those whose rows are of the interior.
     interior: u8,
+    /// Those that share a sample with a held face.
+    beside: u8,
     anchors: Anchors,
 }
 
@@ -376,6 +399,7 @@ impl Eight {
             let bound = bounds.total(lane) + mass[lane];
             inverse[lane] = if bound > 0.0 { 1.0 / bound } else { 0.0 };
             self.count += usize::from(inverse[lane] > 0.0);
+            self.beside |= u8::from(inverse[lane] > 0.0) << lane & bounds.beside;
         }
     }
 
@@ -406,6 +430,8 @@ struct Bounds {
     /// Weights of samples whose other face of the same axis is held: what moves with its neighbours
     /// strains no others.
     springs: [f32; BLOCK],
+    /// Lanes of which some sample has a held face.
+    beside: u8,
 }
 
 impl Bounds {
@@ -422,6 +448,7 @@ impl Bounds {
     ) {
         weights[lane] = of.weight;
         self.parts[sample][lane] = of.bound();
+        self.beside |= u8::from(of.held != 0 && of.weight != 0.0) << lane;
         if of.held >> next & 1 == 1 {
             self.springs[lane] += of.weight;
         }

@@ -3,8 +3,7 @@
 use rayon::prelude::*;
 
 use super::coarsened::Coarsened;
-use super::component::{Component, Eight, Found, INTERIOR, NONE, ROWS};
-use super::csr::couplings;
+use super::component::{Component, Eight, Found, INTERIOR, NONE, ROWS, Segment};
 use super::ground::{Fine, Ground};
 use super::labels::Labels;
 use super::lump::Masses;
@@ -227,25 +226,17 @@ impl<const D: usize> Level<D> {
         }
     }
 
-    /// The held faces that free ones couple with: component and memory index, some of them more
-    /// than once.
-    pub fn held_beside_free(&self) -> Vec<(usize, usize)> {
-        let planes = (0..self.shape.planes() * D).into_par_iter();
-        let of_plane = |k: usize| {
-            let (axis, mut held) = (k % D, Vec::new());
-            self.each_free(axis, k / D, |_, index, _| {
-                if self.is_interior(axis, index) {
-                    return;
-                }
-                couplings(self, axis, index, |a, i, weight| {
-                    if weight != 0.0 && !self.is_free(a, i) {
-                        held.push((a, i));
-                    }
-                });
-            });
-            held
-        };
-        planes.with_min_len(8).flat_map_iter(of_plane).collect()
+    /// Calls `visit(memory index)` for every free face of a plane of a component that couples with a held
+    /// one. For levels that are made of samples.
+    pub fn each_beside_held(&self, axis: usize, z: usize, mut visit: impl FnMut(usize)) {
+        let component = &self.components[axis];
+        let segments = component.in_plane(z).iter().filter(|s| !s.is_interior);
+        for first in segments.flat_map(Segment::each_block) {
+            let beside = component.beside_held(first);
+            for lane in (0..BLOCK).filter(|lane| beside >> lane & 1 == 1) {
+                visit(first + lane);
+            }
+        }
     }
 
     /// The memory index of every free face of a component, in order.

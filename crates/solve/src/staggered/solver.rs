@@ -14,6 +14,7 @@ use super::method::{ViscousMethod, ViscousOptions};
 use super::mgpcg::{Mgpcg, Task};
 use super::rhs::{Rhs, fill};
 use super::shape::Shape;
+use super::walls::Walls;
 use crate::csr::Csr;
 use crate::outcome::{Outcome, SolveError, Tolerance};
 use crate::vector;
@@ -37,8 +38,8 @@ pub struct ViscousSolver<const D: usize> {
     b: Rhs<D>,
     /// The solution at free faces, what holds them at held ones.
     x: Vector<f64, D>,
-    /// The held faces among those: component and memory index.
-    held: Vec<(usize, usize)>,
+    /// The held faces among those.
+    walls: Walls,
 }
 
 impl<const D: usize> ViscousSolver<D> {
@@ -54,7 +55,7 @@ impl<const D: usize> ViscousSolver<D> {
             fault: None,
             b: Rhs::default(),
             x: field::empty(),
-            held: Vec::new(),
+            walls: Walls::default(),
         }
     }
 
@@ -101,14 +102,12 @@ impl<const D: usize> ViscousSolver<D> {
         self.mgpcg.forget(level);
         self.b.wipe(level);
         field::wipe(level, &mut self.x);
-        for (axis, index) in self.held.drain(..) {
-            self.x[axis][index] = 0.0;
-        }
+        self.walls.forget(&mut self.x);
         hierarchy.into_spare()
     }
 
     /// The finest level.
-    fn level(&self) -> Option<&Level<D>> {
+    pub(super) fn level(&self) -> Option<&Level<D>> {
         self.hierarchy.as_ref().map(|h| &h.floors[0].level)
     }
 
@@ -154,26 +153,27 @@ impl<const D: usize> ViscousSolver<D> {
     pub fn load_apart(
         &mut self,
         free: impl Fn(usize, [i32; D]) -> f64 + Sync,
-        held: impl Fn(usize, [i32; D]) -> f64,
+        held: impl Fn(usize, [i32; D]) -> f64 + Sync,
     ) {
         let Some(level) = self.hierarchy.as_ref().map(|h| &h.floors[0].level) else {
             return;
         };
-        let face = |at: [i32; D]| std::array::from_fn(|a| at[a] + self.offset[a]);
-        fill(level, &mut self.x, |axis, at, _, _| free(axis, face(at)));
-        let x = &self.x;
-        self.b.set(level, |axis, _, index, mass| {
-            f64::from(mass) * x[axis][index]
+        let offset = self.offset;
+        let face = |at: [i32; D]| std::array::from_fn(|a| at[a] + offset[a]);
+        let [away, beside] = self.b.load(level, &mut self.x, |axis, at, mass| {
+            let u = free(axis, face(at));
+            [u, f64::from(mass) * u]
         });
-        let mut fastest = 0.0;
-        self.held = level.held_beside_free();
-        for &(axis, index) in &self.held {
-            let u = held(axis, face(level.shape.point(index)));
-            fastest = vector::max_or_nan(u.abs(), fastest);
-            self.x[axis][index] = u;
-        }
-        let [norm, momentum] = self.norms(fastest != 0.0);
-        (self.norm, self.size) = (norm, vector::max_or_nan(momentum, fastest));
+        self.walls.find(level);
+        let fastest = self.walls.set(&mut self.x, |axis, index| {
+            held(axis, face(level.shape.point(index)))
+        });
+        let momentum = vector::max_or_nan(away, beside);
+        self.size = vector::max_or_nan(momentum, fastest);
+        self.norm = match fastest {
+            0.0 => momentum,
+            _ => vector::max_or_nan(away, self.largest_beside_held(level)),
+        };
     }
 
     /// Sets the right-hand side itself at free faces, with everything at rest: a guess of zero and
@@ -182,39 +182,28 @@ impl<const D: usize> ViscousSolver<D> {
         let Some(level) = self.hierarchy.as_ref().map(|h| &h.floors[0].level) else {
             return;
         };
-        fill(level, &mut self.x, |_, _, _, _| 0.0);
-        for (axis, index) in self.held.drain(..) {
-            self.x[axis][index] = 0.0;
-        }
-        self.b.set(level, |axis, at, _, _| {
-            rhs(axis, std::array::from_fn(|a| at[a] + self.offset[a]))
+        let offset = self.offset;
+        let [away, beside] = self.b.load(level, &mut self.x, |axis, at, _| {
+            [0.0, rhs(axis, std::array::from_fn(|a| at[a] + offset[a]))]
         });
-        [self.norm, self.size] = self.norms(false);
+        self.walls.forget(&mut self.x);
+        self.norm = vector::max_or_nan(away, beside);
+        self.size = self.norm;
     }
 
-    /// The max norms of the right-hand side, with what is held moved there if it moves, and without.
-    fn norms(&self, is_moved: bool) -> [f64; 2] {
-        let Some(level) = self.level() else {
-            return [0.0; 2];
+    /// The largest right-hand side of faces that couple with held ones.
+    fn largest_beside_held(&self, level: &Level<D>) -> f64 {
+        let of_plane = |k: usize| {
+            let (axis, mut largest) = (k % D, 0.0);
+            level.each_beside_held(axis, k / D, |index| {
+                let value = self.right_hand_side(level, axis, index);
+                largest = vector::max_or_nan(value.abs(), largest);
+            });
+            largest
         };
-        let norms: Vec<[f64; 2]> = (0..level.shape.planes() * D)
-            .into_par_iter()
-            .with_min_len(8)
-            .map(|k| {
-                let (axis, mut largest) = (k % D, [0.0; 2]);
-                level.each_free(axis, k / D, |_, index, _| {
-                    let own = self.b.at(axis, index);
-                    let value = if is_moved {
-                        self.right_hand_side(level, axis, index)
-                    } else {
-                        own
-                    };
-                    largest = larger(largest, [value.abs(), own.abs()]);
-                });
-                largest
-            })
-            .collect();
-        norms.into_iter().fold([0.0; 2], larger)
+        let planes = (0..level.shape.planes() * D).into_par_iter();
+        let largest = planes.with_min_len(8).map(of_plane);
+        largest.reduce(|| 0.0, vector::max_or_nan)
     }
 
     /// The right-hand side of the system over free faces.
@@ -328,11 +317,6 @@ impl<const D: usize> ViscousSolver<D> {
         }
         Ok(outcome)
     }
-}
-
-/// The larger of each, or what is not a number.
-fn larger(one: [f64; 2], other: [f64; 2]) -> [f64; 2] {
-    std::array::from_fn(|k| vector::max_or_nan(other[k], one[k]))
 }
 
 /// A row of faces of a solver.
