@@ -242,7 +242,7 @@ fn take<const D: usize>(
     config: &ViscosityConfig,
     u: &mut FaceField<f64, D>,
 ) -> ViscosityReport {
-    let largest = solver.speed();
+    let size = solver.size();
     let tips = tips(body, solver);
     write(body, solver, u);
     drag_along(body, solver, tips, u);
@@ -251,8 +251,8 @@ fn take<const D: usize>(
         method: method.as_str(),
         smoother: smooths.then(|| config.smoother.as_str()),
         iterations: outcome.iterations,
-        residual: if largest > 0.0 {
-            outcome.residual / largest
+        residual: if size > 0.0 {
+            outcome.residual / size
         } else {
             0.0
         },

@@ -38,9 +38,11 @@ mod shape;
 mod sieve;
 mod sine;
 mod solver;
+mod spans;
 mod stencil;
 mod stored;
 mod transfer;
+mod walls;
 
 #[cfg(test)]
 mod tests;

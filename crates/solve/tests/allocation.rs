@@ -6,6 +6,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use common::{noise, sealed_box};
+use plash_solve::staggered::{Sine, ViscousOptions, ViscousSolver};
 use plash_solve::{Mic0, Mic0Options, NullSpace, Pcg, Tolerance};
 
 struct Counter;
@@ -73,3 +74,53 @@ fn a_second_small_solve_allocates_nothing() {
 fn a_second_parallel_solve_allocates_nothing() {
     assert_eq!(allocations_of_a_second_solve(150, 2), 0);
 }
+
+/// Of a viscous solver: of a second solve for what was loaded last, and of rounds of assembling, loading
+/// and solving, the first ones left out.
+fn allocations_of_a_viscous_solver<const D: usize>(side: usize, threads: usize) -> [usize; 3] {
+    let body = Sine::<D>::new(side);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.expect("a pool").install(|| {
+        let mut solver = ViscousSolver::<D>::new(ViscousOptions::default());
+        let solve = |solver: &mut ViscousSolver<D>| {
+            let outcome = solver.solve(&Tolerance::default()).expect("solved");
+            assert!(outcome.converged(), "{outcome:?}");
+        };
+        let round = |solver: &mut ViscousSolver<D>| {
+            let before = ALLOCATIONS.with(Cell::get);
+            solver.assemble(&body);
+            solver.load(|axis, face| f64::from((face[0] + face[1]) % 3) + 0.1 * axis as f64);
+            solve(solver);
+            ALLOCATIONS.with(Cell::get) - before
+        };
+        round(&mut solver);
+        solve(&mut solver);
+        let before = ALLOCATIONS.with(Cell::get);
+        solve(&mut solver);
+        let again = ALLOCATIONS.with(Cell::get) - before;
+        let rounds = [(); 4].map(|()| round(&mut solver));
+        [again, rounds[1], rounds[3]]
+    })
+}
+
+#[test]
+fn a_second_viscous_solve_allocates_nothing() {
+    for threads in [1, 2] {
+        assert_eq!(allocations_of_a_viscous_solver::<2>(64, threads)[0], 0);
+        assert_eq!(allocations_of_a_viscous_solver::<3>(40, threads)[0], 0);
+    }
+}
+
+#[test]
+fn another_viscous_step_allocates_so_much_per_plane_and_no_more() {
+    let side = 40;
+    let [_, early, late] = allocations_of_a_viscous_solver::<3>(side, 1);
+    assert_eq!(early, late);
+    let most = PER_PLANE * side;
+    assert!(early <= most, "{early} allocations for {side} planes");
+}
+
+/// What assembling takes for each plane of the finest level: lists of segments and rows for each
+/// component, of samples and of parts of cells, which grow as they are filled, and as much on the coarse
+/// levels.
+const PER_PLANE: usize = 220;

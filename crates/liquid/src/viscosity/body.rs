@@ -1,6 +1,8 @@
 //! The liquid as the viscous solver sees it.
 
-use plash_grid::{Axis, Cell, Face, Grid, Side};
+use std::ops::Range;
+
+use plash_grid::{Axis, Cell, Face, Grid, Row, Side};
 use plash_solve::staggered::{Body, Fill};
 
 use super::Marks;
@@ -104,6 +106,15 @@ impl<const D: usize> Body<D> for LiquidBody<'_, D> {
 
     fn bounds(&self) -> [[i32; D]; 2] {
         self.domain.runs.bounds()
+    }
+
+    fn row(&self, cell: [i32; D]) -> Range<i32> {
+        let row = Row { at: cell, start: 0 };
+        let runs = self.domain.runs.in_row(row);
+        match (runs.first(), runs.last()) {
+            (Some(first), Some(last)) => first.start as i32..last.end as i32,
+            _ => 0..0,
+        }
     }
 
     fn fill(&self, cell: [i32; D]) -> Fill {

@@ -36,8 +36,8 @@ pub trait ViscosityTask {
     /// Levels of the method's hierarchy; 0 if it has none.
     fn levels(&self) -> usize;
 
-    /// The largest entry of the right-hand side, to which residuals are relative.
-    fn rhs_norm(&self) -> f64;
+    /// What residuals are relative to, see [`ViscousSolver::size`].
+    fn size(&self) -> f64;
 
     /// The system as a matrix, with the velocities found so far.
     ///
@@ -152,7 +152,8 @@ where
                     velocity,
                     method,
                 } = on;
-                method.solve(matrix, rhs, velocity, tolerance)
+                let tolerance = self.solver.absolute(tolerance);
+                method.solve(matrix, rhs, velocity, &tolerance)
             }
             None => self.solver.solve(tolerance),
         }
@@ -169,8 +170,8 @@ where
         }
     }
 
-    fn rhs_norm(&self) -> f64 {
-        self.solver.norm()
+    fn size(&self) -> f64 {
+        self.solver.size()
     }
 
     fn system(&self) -> Result<FaceSystem, SolveError> {

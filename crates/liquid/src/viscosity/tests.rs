@@ -110,7 +110,7 @@ impl<const D: usize> Sample<D> {
 
     fn diffuse_watched(&self, nu: f64, u: &mut FaceField<f64, D>, observer: &mut dyn Observer) {
         let mut diffusion = Diffusion::new(ViscosityConfig {
-            tolerance: 1e-9,
+            tolerance: 1e-8,
             max_iterations: 10_000,
             ..ViscosityConfig::default()
         });

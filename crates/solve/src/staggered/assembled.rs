@@ -32,7 +32,8 @@ impl Assembled {
         }
     }
 
-    /// Solves `A x = b` for the matrix it was prepared for, from the guess in `x`.
+    /// Solves `A x = b` for the matrix it was prepared for, from the guess in `x`, which is left there if
+    /// nothing better was found.
     ///
     /// # Errors
     /// As [`Pcg::solve`](crate::Pcg::solve).
@@ -44,7 +45,20 @@ impl Assembled {
         tol: &Tolerance,
     ) -> Result<Outcome, SolveError> {
         let none = NullSpace::none();
-        self.pcg
-            .solve(a, &mut self.preconditioner, &none, b, x, tol)
+        // The usual guess for a matrix from elsewhere is nothing, which need not be kept.
+        let guess = x.iter().any(|&x| x != 0.0).then(|| x.to_vec());
+        let solved = self
+            .pcg
+            .solve(a, &mut self.preconditioner, &none, b, x, tol);
+        solved.map(|mut outcome| {
+            if outcome.residual > outcome.initial_residual {
+                match &guess {
+                    Some(guess) => x.copy_from_slice(guess),
+                    None => x.fill(0.0),
+                }
+                outcome.residual = outcome.initial_residual;
+            }
+            outcome
+        })
     }
 }

@@ -1,5 +1,7 @@
 //! What a staggered operator is made of.
 
+use std::ops::Range;
+
 /// How much of a cell is filled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fill {
@@ -24,6 +26,13 @@ pub trait Body<const D: usize>: Sync {
     /// unless it is known better. The closer, the less memory and time.
     fn bounds(&self) -> [[i32; D]; 2] {
         [[0; D], self.cells().map(|n| n as i32 - 1)]
+    }
+
+    /// The cells of the row along x through a cell within the [bounds](Self::bounds) outside which all of
+    /// that row is empty; all of them unless it is known better. So that what lies far apart does not
+    /// cost what all between does.
+    fn row(&self, _cell: [i32; D]) -> Range<i32> {
+        0..self.cells()[0] as i32
     }
 
     /// What fills a cell within the [bounds](Self::bounds).

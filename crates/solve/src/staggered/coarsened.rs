@@ -7,6 +7,7 @@ use super::dense::{gather, linear, spread};
 use super::ground::{Contents, Fine, Kind, Octants};
 use super::level::{Coarse, Level};
 use super::shape::Shape;
+use super::spans::Spans;
 
 /// Coarse samples weigh at least this share of what full ones do on average around them, so that faces
 /// beyond the surface are tied to those within.
@@ -25,6 +26,8 @@ pub struct Coarsened<const D: usize> {
     /// samples may be those of the interior.
     plain: Vec<bool>,
     relative: Option<Vec<f32>>,
+    /// Where there may be something.
+    spans: Option<Spans<D>>,
 }
 
 /// Where the `2^D` children of cells are among the padded cells of the finer level.
@@ -63,17 +66,19 @@ impl<const D: usize> Coarse<D> for Coarsened<D> {
         let cells = finer.map(|n| n.div_ceil(2));
         let padded = cells.map(|n| 2 * n);
         let is_beyond = |at: [i32; D]| (0..D).any(|a| at[a] as usize >= finer[a]);
-        let octant_share: Vec<f32> = gather(padded, |at| match is_beyond(at) {
+        let spans = fine.spans().map(Spans::coarsened);
+        let within = spans.as_ref();
+        let octant_share: Vec<f32> = gather(padded, fine.spans(), |at| match is_beyond(at) {
             true => 0.0,
             false => fine.share(at),
         });
         let children = Children::new(padded);
-        let share = gather(cells, |cell| {
+        let share = gather(cells, within, |cell| {
             let sum: f32 = children.of(cell, &octant_share).sum();
             sum / (1 << D) as f32
         });
         let relative = (!is_uniform).then(|| {
-            gather(cells, |cell| {
+            gather(cells, within, |cell| {
                 let (mut sum, mut weight) = (0.0, 0.0);
                 for (o, &share) in children.of(cell, &octant_share).enumerate() {
                     if share > 0.0 {
@@ -92,12 +97,14 @@ impl<const D: usize> Coarse<D> for Coarsened<D> {
             share,
             plain: Vec::new(),
             relative,
+            spans: None,
         };
-        coarsened.plain = gather(cells, |cell| {
+        coarsened.plain = gather(cells, within, |cell| {
             coarsened.share(cell) == 1.0
                 && (0..1usize << D).all(|o| fine.is_plain(child(cell, o)))
                 && (is_uniform || coarsened.is_even(cell))
         });
+        coarsened.spans = spans;
         coarsened
     }
 
@@ -110,7 +117,7 @@ impl<const D: usize> Coarsened<D> {
     /// The stiffness of cells by memory index, if it varies.
     pub fn graded(&self, shape: &Shape<D>) -> Option<Vec<f32>> {
         let relative = self.relative.as_ref()?;
-        Some(spread(shape, relative, self.stiffness))
+        Some(spread(shape, relative, self.spans.as_ref(), self.stiffness))
     }
 
     /// The mean stiffness around the low corner of a cell, of what there is.
@@ -179,6 +186,10 @@ impl<const D: usize> Contents<D> for Coarsened<D> {
             is_plain: self.plain[linear(self.cells, cell)],
         }
     }
+
+    fn spans(&self) -> Option<&Spans<D>> {
+        self.spans.as_ref()
+    }
 }
 
 impl<const D: usize> Fine<D> for Coarsened<D> {
@@ -206,5 +217,9 @@ impl<const D: usize> Fine<D> for Coarsened<D> {
         self.relative
             .as_ref()
             .map_or(1.0, |r| r[linear(self.cells, cell)])
+    }
+
+    fn spans(&self) -> Option<&Spans<D>> {
+        self.spans.as_ref()
     }
 }

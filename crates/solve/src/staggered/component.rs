@@ -9,11 +9,14 @@ use super::samples::{Samples, Weight, pair_of};
 use super::shape::{Shape, moved, others};
 use crate::lattice::BLOCK;
 
-/// In the table of blocks: all rows are those of the interior, which are computed and not read.
-pub const INTERIOR: u32 = u32::MAX;
+/// In the table of blocks: no free face. Zero, so that the table costs nothing where there is none.
+pub const NONE: u32 = 0;
 
-/// In the table of blocks: no free face.
-pub const NONE: u32 = u32::MAX - 1;
+/// In the table of blocks: all rows are those of the interior, which are computed and not read.
+pub const INTERIOR: u32 = 1;
+
+/// In the table of blocks: this and the place of its rows.
+pub const ROWS: u32 = 2;
 
 /// A stretch of blocks in a row of one component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +27,14 @@ pub struct Segment {
     pub blocks: u32,
     /// Whether their rows are those of the interior.
     pub is_interior: bool,
+}
+
+impl Segment {
+    /// The memory index of the first face of each block.
+    pub fn each_block(&self) -> impl Iterator<Item = usize> + use<> {
+        let first = self.index as usize;
+        (0..self.blocks as usize).map(move |k| first + k * BLOCK)
+    }
 }
 
 /// Eight rows as kernels read them; lanes without an unknown are all zero.
@@ -84,9 +95,11 @@ pub struct Component {
     pub rows: Vec<Packed>,
     /// Lanes of those blocks whose rows are those of the interior all the same.
     pub interior: Vec<u8>,
+    /// Lanes of those blocks that share a sample with a held face.
+    pub beside: Vec<u8>,
     /// What coarser levels take of the faces of those blocks.
     pub anchors: Vec<Anchors>,
-    /// Per block of the shape, the place of its rows, [`INTERIOR`] or [`NONE`].
+    /// Per block of the shape [`NONE`], [`INTERIOR`], or [`ROWS`] and the place of its rows.
     pub blocks: Vec<u32>,
 }
 
@@ -132,6 +145,7 @@ impl Component {
             segments: joined(planes, |plane| &plane.segments),
             rows: joined(planes, |plane| &plane.rows),
             interior: joined(planes, |plane| &plane.interior),
+            beside: joined(planes, |plane| &plane.beside),
             anchors: joined(planes, |plane| &plane.anchors),
             blocks,
         }
@@ -146,7 +160,15 @@ impl Component {
     /// The rows of a block that is neither of the interior nor without free faces.
     #[inline]
     pub fn packed(&self, block: usize) -> Option<&Packed> {
-        self.rows.get(self.blocks[block] as usize)
+        let place = self.blocks[block].checked_sub(ROWS)?;
+        Some(&self.rows[place as usize])
+    }
+
+    /// The lanes of the block at a memory index that share a sample with a held face.
+    #[inline]
+    pub fn beside_held(&self, index: usize) -> u8 {
+        let place = self.blocks[index / BLOCK].checked_sub(ROWS);
+        place.map_or(0, |place| self.beside[place as usize])
     }
 
     /// Whether the face at a memory index is an unknown.
@@ -155,7 +177,7 @@ impl Component {
         match self.blocks[index / BLOCK] {
             NONE => false,
             INTERIOR => true,
-            place => self.rows[place as usize].is_free(index % BLOCK),
+            place => self.rows[(place - ROWS) as usize].is_free(index % BLOCK),
         }
     }
 }
@@ -189,6 +211,7 @@ struct Plane {
     places: Vec<u32>,
     rows: Vec<Packed>,
     interior: Vec<u8>,
+    beside: Vec<u8>,
     anchors: Vec<Anchors>,
     unknowns: usize,
 }
@@ -203,7 +226,7 @@ impl Plane {
         let mut plane = Plane::default();
         let mut eight = Eight::default();
         // By column of blocks, the place of the rows found there last.
-        let mut last = vec![NONE; shape.row_blocks()];
+        let mut last = vec![None; shape.row_blocks()];
         for r in 0..shape.plane_rows() {
             each_block(shape.row_at(z, r), &mut |at| {
                 let (b, index) = (at[0] as usize / BLOCK, shape.index(at) as u32);
@@ -215,8 +238,8 @@ impl Plane {
                     }
                     Found::Rows => {
                         let before = plane.places.last().copied();
-                        let place = plane.place(&eight, [before.unwrap_or(NONE), last[b]]);
-                        last[b] = place;
+                        let place = plane.place(&eight, [before, last[b]]);
+                        last[b] = Some(place);
                         plane.places.push(place);
                         plane.unknowns += eight.count;
                         plane.extend(index, false, b > 0);
@@ -239,23 +262,25 @@ impl Plane {
                 continue;
             }
             for (block, place) in blocks.iter_mut().zip(&mut places) {
-                *block = first_row + place;
+                *block = ROWS + first_row + place;
             }
         }
     }
 
     /// The place of rows: that of one of the `others` if they are the same, or one of their own.
-    fn place(&mut self, eight: &Eight, others: [u32; 2]) -> u32 {
-        let same = others.into_iter().find(|&place| {
+    fn place(&mut self, eight: &Eight, others: [Option<u32>; 2]) -> u32 {
+        let same = others.into_iter().flatten().find(|&place| {
             let rows = self.rows.get(place as usize);
             let place = place as usize;
             rows == Some(&eight.packed)
                 && self.interior[place] == eight.interior
+                && self.beside[place] == eight.beside
                 && self.anchors[place] == eight.anchors
         });
         same.unwrap_or_else(|| {
             self.rows.push(eight.packed);
             self.interior.push(eight.interior);
+            self.beside.push(eight.beside);
             self.anchors.push(eight.anchors);
             self.rows.len() as u32 - 1
         })
@@ -297,6 +322,8 @@ pub struct Eight {
     count: usize,
     /// Those whose rows are of the interior.
     interior: u8,
+    /// Those that share a sample with a held face.
+    beside: u8,
     anchors: Anchors,
 }
 
@@ -372,6 +399,7 @@ impl Eight {
             let bound = bounds.total(lane) + mass[lane];
             inverse[lane] = if bound > 0.0 { 1.0 / bound } else { 0.0 };
             self.count += usize::from(inverse[lane] > 0.0);
+            self.beside |= u8::from(inverse[lane] > 0.0) << lane & bounds.beside;
         }
     }
 
@@ -402,6 +430,8 @@ struct Bounds {
     /// Weights of samples whose other face of the same axis is held: what moves with its neighbours
     /// strains no others.
     springs: [f32; BLOCK],
+    /// Lanes of which some sample has a held face.
+    beside: u8,
 }
 
 impl Bounds {
@@ -418,6 +448,7 @@ impl Bounds {
     ) {
         weights[lane] = of.weight;
         self.parts[sample][lane] = of.bound();
+        self.beside |= u8::from(of.held != 0 && of.weight != 0.0) << lane;
         if of.held >> next & 1 == 1 {
             self.springs[lane] += of.weight;
         }

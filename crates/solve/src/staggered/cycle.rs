@@ -45,7 +45,7 @@ const BOTTOM_STEPS: usize = 24;
 /// Fewer unknowns than this stay on the calling thread.
 pub const PARALLEL: usize = 20_000;
 
-/// The vectors of a level that is no more.
+/// The vectors of a level that is no more, all zero.
 pub type Spare<const D: usize> = [Vector<f32, D>; 3];
 
 /// A level with its vectors.
@@ -66,7 +66,7 @@ impl<const D: usize> Floor<D> {
     fn new(level: Level<D>, spare: Option<Spare<D>>) -> Self {
         let mut vectors = spare.unwrap_or_else(|| [(); 3].map(|()| field::empty()));
         for (turn, vector) in vectors.iter_mut().enumerate() {
-            field::clear(vector, level.shape.len, turn);
+            field::adopt(vector, level.shape.len, turn);
         }
         let [x, y, b] = vectors;
         Floor { x, y, b, level }
@@ -119,20 +119,17 @@ impl<const D: usize> Floor<D> {
 
     /// Sets the iterate to zero.
     fn clear(&mut self) {
-        let x = self.x.each_mut().map(|v| Shared(v.as_mut_ptr()));
-        let level = &self.level;
-        each_plane(level, &|axis, z| {
-            for segment in level.components[axis].in_plane(z) {
-                let count = segment.blocks as usize * BLOCK;
-                // SAFETY: segments lie in the vectors, and a plane is written by one call.
-                unsafe {
-                    x[axis]
-                        .get()
-                        .add(segment.index as usize)
-                        .write_bytes(0, count)
-                };
-            }
-        });
+        field::wipe(&self.level, &mut self.x);
+    }
+
+    /// The memory of the vectors, all zero.
+    fn into_spare(self) -> Spare<D> {
+        let mut vectors = [self.x, self.y, self.b];
+        // Some methods have none.
+        for vector in vectors.iter_mut().filter(|v| !v[0].is_empty()) {
+            field::wipe(&self.level, vector);
+        }
+        vectors
     }
 
     /// A damped Jacobi sweep everywhere.
@@ -228,7 +225,7 @@ impl<const D: usize> Hierarchy<D> {
     /// The memory of its vectors, for another.
     pub fn into_spare(self) -> Vec<Spare<D>> {
         let floors = self.floors.into_iter();
-        floors.map(|floor| [floor.x, floor.y, floor.b]).collect()
+        floors.map(Floor::into_spare).collect()
     }
 
     /// Builds the levels above the finest, which is made of `ground`, with the vectors of another

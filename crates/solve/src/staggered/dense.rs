@@ -3,18 +3,26 @@
 use rayon::prelude::*;
 
 use super::shape::{Shape, row_start};
+use super::spans::{Spans, in_row};
 
-/// Values by cell, times a factor, where a shape has its cells.
-pub fn spread<const D: usize>(shape: &Shape<D>, dense: &[f32], factor: f32) -> Vec<f32> {
+/// Values by cell, times a factor, where a shape has its cells; they are zero outside the spans.
+pub fn spread<const D: usize>(
+    shape: &Shape<D>,
+    dense: &[f32],
+    spans: Option<&Spans<D>>,
+    factor: f32,
+) -> Vec<f32> {
     let mut values = vec![0.0; shape.len];
     let cells: usize = shape.cells[..D - 1].iter().product();
     values[shape.origin..]
         .par_chunks_mut(shape.strides[D - 1])
         .zip(dense.par_chunks(cells))
-        .for_each(|(values, dense)| {
+        .enumerate()
+        .for_each(|(z, (values, dense))| {
             let rows = values.chunks_mut(shape.row());
-            for (values, dense) in rows.zip(dense.chunks(shape.cells[0])) {
-                for (value, dense) in values.iter_mut().zip(dense) {
+            for (y, (values, dense)) in rows.zip(dense.chunks(shape.cells[0])).enumerate() {
+                let range = in_row(spans, shape.cells, shape.row_at(z, y));
+                for (value, dense) in values[range.clone()].iter_mut().zip(&dense[range]) {
                     *value = dense * factor;
                 }
             }
@@ -32,9 +40,10 @@ pub fn linear<const D: usize>(cells: [usize; D], at: [i32; D]) -> usize {
     index
 }
 
-/// An array of `f` over all cells.
+/// An array of `f` over all cells within the spans, and nothing elsewhere.
 pub fn gather<T: Copy + Default + Send, const D: usize>(
     cells: [usize; D],
+    spans: Option<&Spans<D>>,
     f: impl Fn([i32; D]) -> T + Sync,
 ) -> Vec<T> {
     let mut values = vec![T::default(); cells.iter().product()];
@@ -44,9 +53,9 @@ pub fn gather<T: Copy + Default + Send, const D: usize>(
         .enumerate()
         .for_each(|(r, row)| {
             let mut at = row_start(cells, r);
-            for (x, value) in row.iter_mut().enumerate() {
+            for x in in_row(spans, cells, at) {
                 at[0] = x as i32;
-                *value = f(at);
+                row[x] = f(at);
             }
         });
     values

@@ -4,6 +4,11 @@ use std::ops::{Deref, DerefMut};
 
 use rayon::prelude::*;
 
+use super::cycle::each_plane;
+use super::level::Level;
+use crate::lattice::BLOCK;
+use crate::lattice::wave::Shared;
+
 /// Bytes of a page: a load waits for a store shortly before that has the same place in its page.
 const PAGE: usize = 4096;
 
@@ -12,6 +17,9 @@ const PAGE: usize = 4096;
 const TURN: usize = 320;
 
 /// Values that begin on a cache line, in a place in its page of their own.
+///
+/// Memory that is given up is all zero: who wrote to it knows where, and the rest may be pages that
+/// nobody has touched, which cost neither memory nor time as long as that is so.
 #[derive(Clone, Debug, Default)]
 pub struct Field<T> {
     values: Vec<T>,
@@ -28,25 +36,14 @@ impl<T: Copy + Default + Send> Field<T> {
         Field { values, start, len }
     }
 
-    /// Sets all to zero.
-    fn wipe(&mut self) {
-        self.par_chunks_mut(1 << 16)
-            .for_each(|part| part.fill(T::default()));
-    }
-
-    /// Zeroes of the length asked for, in the memory that is there if it is enough; whether it is
-    /// new.
-    fn clear(&mut self, len: usize, turn: usize) -> bool {
-        let is_new = self.values.len() < self.start + len;
-        if is_new {
+    /// Takes so many zeroes: those of the memory that is there if it is enough, or else of new memory.
+    fn adopt(&mut self, len: usize, turn: usize) {
+        if self.values.len() < self.start + len {
             // What is dropped first is not held beside what takes its place.
             self.values = Vec::new();
             *self = Field::zeros(len, turn);
-        } else {
-            self.len = len;
-            self.wipe();
         }
-        is_new
+        self.len = len;
     }
 }
 
@@ -72,7 +69,7 @@ pub type Vector<T, const D: usize> = [Field<T>; D];
 /// A vector of zeroes.
 pub fn zeros<T: Copy + Default + Send, const D: usize>(len: usize, turn: usize) -> Vector<T, D> {
     let mut vector = empty();
-    clear(&mut vector, len, turn);
+    adopt(&mut vector, len, turn);
     vector
 }
 
@@ -81,33 +78,51 @@ pub fn empty<T: Default, const D: usize>() -> Vector<T, D> {
     std::array::from_fn(|_| Field::default())
 }
 
-/// Zeroes of the length asked for, in the memory that is there if it is enough. Vectors that passes
-/// use together have different `turn`s, of which there are four.
+/// Makes a vector that is zero, memory beyond its end included, one of zeroes of this length. Vectors
+/// that passes use together have different `turn`s, of which there are four.
+pub fn adopt<T: Copy + Default + Send, const D: usize>(
+    vector: &mut Vector<T, D>,
+    len: usize,
+    turn: usize,
+) {
+    for (axis, field) in vector.iter_mut().enumerate() {
+        // A dozen fields have places of their own.
+        field.adopt(len, turn % 4 + 4 * axis);
+    }
+}
+
+/// The same for a vector that was written to anywhere.
 pub fn clear<T: Copy + Default + Send, const D: usize>(
     vector: &mut Vector<T, D>,
     len: usize,
     turn: usize,
 ) {
-    for (axis, field) in vector.iter_mut().enumerate() {
-        field.clear(len, place_of(turn, axis));
+    for field in vector.iter_mut() {
+        let parts = field.par_chunks_mut(1 << 16);
+        parts.for_each(|part| part.fill(T::default()));
     }
+    adopt(vector, len, turn);
 }
 
-/// The place of a field among the dozen there are.
-fn place_of(turn: usize, axis: usize) -> usize {
-    turn % 4 + 4 * axis
+/// Sets the blocks of a level's faces to zero: all that passes write to.
+pub fn wipe<T: Copy + Default + Send, const D: usize>(level: &Level<D>, vector: &mut Vector<T, D>) {
+    each_value(level, vector, |_, _, value| *value = T::default());
 }
 
-/// The same for a vector that is read before it is written: pages of new memory, which is all zero
-/// already, would then cost two faults each, the second of which halts all threads.
-pub fn clear_to_read<T: Copy + Default + Send, const D: usize>(
+/// Calls `visit(axis, memory index, value)` for every value of the blocks of a level's faces.
+pub fn each_value<T: Send, const D: usize>(
+    level: &Level<D>,
     vector: &mut Vector<T, D>,
-    len: usize,
-    turn: usize,
+    visit: impl Fn(usize, usize, &mut T) + Sync,
 ) {
-    for (axis, field) in vector.iter_mut().enumerate() {
-        if field.clear(len, place_of(turn, axis)) {
-            field.wipe();
+    let values = vector.each_mut().map(|v| Shared(v.as_mut_ptr()));
+    each_plane(level, &|axis, z| {
+        for segment in level.components[axis].in_plane(z) {
+            let count = segment.blocks as usize * BLOCK;
+            for i in (segment.index as usize..).take(count) {
+                // SAFETY: segments lie in the vectors, and a plane is written by one call.
+                visit(axis, i, unsafe { &mut *values[axis].get().add(i) });
+            }
         }
-    }
+    });
 }

@@ -4,7 +4,8 @@ use rayon::prelude::*;
 
 use super::body::{Body, Fill};
 use super::dense::{gather, linear, spread};
-use super::shape::{Shape, moved};
+use super::shape::{Shape, moved, row_start};
+use super::spans::Spans;
 
 /// No closer than this may a wall come to a free face, in cell sides: the stiffness between the
 /// two grows as one over the distance.
@@ -39,6 +40,10 @@ pub trait Contents<const D: usize>: Sync {
     fn octants(&self, cell: [i32; D]) -> Octants;
     /// What kind of cell one of the lattice is.
     fn kind(&self, cell: [i32; D]) -> Kind;
+    /// Outside of which cells all is empty, if that is known.
+    fn spans(&self) -> Option<&Spans<D>> {
+        None
+    }
 }
 
 /// What the rows of the finest level are computed from.
@@ -70,6 +75,10 @@ pub trait Fine<const D: usize>: Sync {
     fn is_plain(&self, cell: [i32; D]) -> bool;
     /// The stiffness in a cell, relative to the level's.
     fn relative_stiffness(&self, cell: [i32; D]) -> f32;
+    /// Outside of which cells all is empty, if that is known.
+    fn spans(&self) -> Option<&Spans<D>> {
+        None
+    }
 }
 
 /// A body as sampled on the finest level, cropped to where it is.
@@ -86,6 +95,10 @@ pub struct Sampled<'a, B, const D: usize> {
     /// The stiffness of cells that are not empty, if it varies: asking the body may be dear, and a
     /// cell is part of many samples.
     varied: Option<Vec<f32>>,
+    /// Where there may be something.
+    spans: Spans<D>,
+    /// Where the body was asked whether obstacles are near.
+    asked: Spans<D>,
     codes: Vec<u32>,
     /// Octants of partly filled cells, by plane.
     parts: Vec<Vec<[f32; 8]>>,
@@ -133,21 +146,25 @@ const FIRST_PART: u32 = 2;
 /// Set where obstacles may be near.
 const NEAR: u32 = 1 << 31;
 
+/// So far from what there may be obstacles are asked for beforehand: samples reach no farther.
+const REACH: usize = 4;
+
 impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
     /// Samples a body where it is.
     pub fn new(body: &'a B, extent: Extent<D>) -> Self {
-        let [low, high] = body.bounds();
         let Extent {
             offset,
             cells,
             open,
         } = extent;
+        let spans = Spans::of(body, offset, cells);
+        let asked = spans.dilated(REACH);
         let plane: usize = cells[..D - 1].iter().product();
         let mut codes = vec![EMPTY; plane * cells[D - 1]];
         let parts = codes
             .par_chunks_mut(plane)
             .enumerate()
-            .map(|(z, codes)| sample_plane(body, [low, high], offset, cells, z, codes))
+            .map(|(z, codes)| sample_plane(body, offset, [&spans, &asked], z, codes))
             .collect();
         let mut sampled = Sampled {
             body,
@@ -156,14 +173,17 @@ impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
             open,
             uniform: body.uniform_stiffness().map(|k| k as f32),
             varied: None,
+            spans,
+            asked,
             codes,
             parts,
         };
         if sampled.uniform.is_none() {
-            sampled.varied = Some(gather(cells, |cell| match sampled.kind(cell).is_there {
+            let stiffness = |cell| match sampled.kind(cell).is_there {
                 true => body.stiffness(sampled.global(cell)) as f32,
                 false => 0.0,
-            }));
+            };
+            sampled.varied = Some(gather(cells, Some(&sampled.spans), stiffness));
         }
         sampled
     }
@@ -171,15 +191,21 @@ impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
     /// The stiffness of cells by memory index, if it varies.
     pub fn graded(&self, shape: &Shape<D>) -> Option<Vec<f32>> {
         let varied = self.varied.as_ref()?;
-        Some(spread(shape, varied, 1.0))
+        Some(spread(shape, varied, Some(&self.spans), 1.0))
     }
 
-    /// Whether stiffnesses, graded or not, and shares are numbers, and none below zero.
-    pub fn is_finite(&self, graded: Option<&[f32]>) -> bool {
+    /// Whether stiffnesses and shares are numbers, and none below zero.
+    pub fn is_finite(&self) -> bool {
         let good = |v: &f32| v.is_finite() && *v >= 0.0;
         let all_good = |part: &Vec<[f32; 8]>| part.iter().flatten().all(good);
         self.uniform.as_ref().is_none_or(good)
-            && graded.is_none_or(|values| values.par_iter().with_min_len(1 << 14).all(good))
+            && self.varied.as_ref().is_none_or(|values| {
+                let rows = values.par_chunks(self.cells[0]).enumerate();
+                rows.with_min_len(64).all(|(r, row)| {
+                    let within = self.spans.row(row_start(self.cells, r));
+                    row[within].iter().all(good)
+                })
+            })
             && self.parts.par_iter().all(all_good)
     }
 
@@ -227,7 +253,13 @@ impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
 
     #[inline]
     fn is_near(&self, cell: [i32; D]) -> bool {
-        self.contains(cell) && self.code(cell) & NEAR != 0
+        if !self.contains(cell) {
+            return false;
+        }
+        let code = self.code(cell);
+        // Coarse labels ask far away too.
+        let is_unasked = || code == EMPTY && !self.asked.contains(cell);
+        code & NEAR != 0 || is_unasked() && self.body.is_near_obstacle(self.global(cell))
     }
 
     /// Whether an obstacle may be near one of the cells of a face.
@@ -274,26 +306,29 @@ impl<'a, B: Body<D>, const D: usize> Sampled<'a, B, D> {
 
 fn sample_plane<B: Body<D>, const D: usize>(
     body: &B,
-    [low, high]: [[i32; D]; 2],
     offset: [i32; D],
-    cells: [usize; D],
+    [spans, asked]: [&Spans<D>; 2],
     z: usize,
     codes: &mut [u32],
 ) -> Vec<[f32; 8]> {
     let mut parts = Vec::new();
-    for (y, row) in codes.chunks_mut(cells[0]).enumerate() {
-        let mut at = offset;
+    let width = spans.cells()[0];
+    for (y, codes) in codes.chunks_mut(width).enumerate() {
+        let mut row = [0; D];
         if D == 3 {
-            at[1] += y as i32;
+            row[1] = y as i32;
         }
-        at[D - 1] += z as i32;
-        let has_any = (1..D).all(|a| at[a] >= low[a] && at[a] <= high[a]);
-        for code in row {
-            let fill = if has_any && at[0] >= low[0] && at[0] <= high[0] {
+        row[D - 1] = z as i32;
+        let filled = spans.row(row);
+        for x in asked.row(row) {
+            row[0] = x as i32;
+            let at = std::array::from_fn(|a| row[a] + offset[a]);
+            let fill = if filled.contains(&x) {
                 body.fill(at)
             } else {
                 Fill::Empty
             };
+            let code = &mut codes[x];
             *code = match fill {
                 Fill::Empty => EMPTY,
                 Fill::Full => FULL,
@@ -305,7 +340,6 @@ fn sample_plane<B: Body<D>, const D: usize>(
             if body.is_near_obstacle(at) {
                 *code |= NEAR;
             }
-            at[0] += 1;
         }
     }
     parts
@@ -370,6 +404,10 @@ impl<B: Body<D>, const D: usize> Contents<D> for Sampled<'_, B, D> {
             is_full: code & !NEAR == FULL,
             is_plain: code == FULL,
         }
+    }
+
+    fn spans(&self) -> Option<&Spans<D>> {
+        Some(&self.spans)
     }
 }
 
@@ -442,5 +480,9 @@ impl<B: Body<D>, const D: usize> Fine<D> for Sampled<'_, B, D> {
             return 1.0;
         }
         self.stiffness(cell)
+    }
+
+    fn spans(&self) -> Option<&Spans<D>> {
+        Some(&self.spans)
     }
 }

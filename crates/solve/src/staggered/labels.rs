@@ -61,7 +61,7 @@ impl<const D: usize> Coarse<D> for Labels<D> {
                 (child, label_of(fine, child))
             })
         };
-        let label = gather(cells, |cell| {
+        let label = gather(cells, None, |cell| {
             let found = |wanted: Label| children(cell).any(|(_, label)| label == wanted);
             match () {
                 () if found(Label::Solid) => Label::Solid,
@@ -70,7 +70,7 @@ impl<const D: usize> Coarse<D> for Labels<D> {
             }
         });
         let relative = (!is_uniform).then(|| {
-            gather(cells, |cell| {
+            gather(cells, None, |cell| {
                 let fluid = children(cell).filter(|(_, label)| *label == Label::Fluid);
                 let stiffness = fluid.map(|(child, _)| fine.relative_stiffness(child));
                 let (sum, count) = stiffness.fold((0.0, 0u8), |(sum, n), s| (sum + s, n + 1));
@@ -95,7 +95,7 @@ impl<const D: usize> Labels<D> {
     /// The stiffness of cells by memory index, if it varies.
     pub fn graded(&self, shape: &Shape<D>) -> Option<Vec<f32>> {
         let relative = self.relative.as_ref()?;
-        Some(spread(shape, relative, self.stiffness))
+        Some(spread(shape, relative, None, self.stiffness))
     }
 
     /// The stiffness of a cell; none unless it is fluid.

@@ -3,8 +3,7 @@
 use rayon::prelude::*;
 
 use super::coarsened::Coarsened;
-use super::component::{Component, Eight, Found, INTERIOR, NONE};
-use super::csr::couplings;
+use super::component::{Component, Eight, Found, INTERIOR, NONE, ROWS, Segment};
 use super::ground::{Fine, Ground};
 use super::labels::Labels;
 use super::lump::Masses;
@@ -28,6 +27,8 @@ pub struct Level<const D: usize> {
     pub components: [Component; D],
     /// Free faces.
     pub unknowns: usize,
+    /// The largest stiffness of the cells beside them.
+    stiffest: f32,
 }
 
 /// What a coarse level is made of, and then the next coarser one.
@@ -144,12 +145,19 @@ impl<const D: usize> Level<D> {
         graded: Option<Vec<f32>>,
         parts: [(Component, usize); D],
     ) -> Self {
+        let unknowns = parts.iter().map(|part| part.1).sum();
+        let components = parts.map(|part| part.0);
+        let stiffest = match &graded {
+            None => stiffness,
+            Some(values) => stiffest(&shape, &components, values),
+        };
         Level {
             shape,
             stiffness,
             graded,
-            unknowns: parts.iter().map(|part| part.1).sum(),
-            components: parts.map(|part| part.0),
+            components,
+            unknowns,
+            stiffest,
         }
     }
 
@@ -166,7 +174,7 @@ impl<const D: usize> Level<D> {
         match component.blocks[self.shape.block(index)] {
             NONE => Row::default(),
             INTERIOR => self.inside().row(axis, index),
-            place => component.rows[place as usize].row(index % BLOCK),
+            place => component.rows[(place - ROWS) as usize].row(index % BLOCK),
         }
     }
 
@@ -177,7 +185,7 @@ impl<const D: usize> Level<D> {
         match component.blocks[self.shape.block(index)] {
             NONE => false,
             INTERIOR => true,
-            place => component.interior[place as usize] >> (index % BLOCK) & 1 == 1,
+            place => component.interior[(place - ROWS) as usize] >> (index % BLOCK) & 1 == 1,
         }
     }
 
@@ -187,11 +195,8 @@ impl<const D: usize> Level<D> {
 
     /// The largest bound of a row in the interior, or more.
     pub fn largest_interior_bound(&self) -> f64 {
-        let stiffness = match &self.graded {
-            None => self.stiffness,
-            Some(values) => values.par_iter().copied().reduce(|| 0.0, f32::max),
-        };
-        f64::from(interior_row(&self.shape, 0, self.shape.origin, |_| stiffness).bound)
+        let row = interior_row(&self.shape, 0, self.shape.origin, |_| self.stiffest);
+        f64::from(row.bound)
     }
 
     /// Whether the face at a memory index is an unknown.
@@ -221,25 +226,17 @@ impl<const D: usize> Level<D> {
         }
     }
 
-    /// The held faces that free ones couple with: component and memory index, some of them more
-    /// than once.
-    pub fn held_beside_free(&self) -> Vec<(usize, usize)> {
-        let planes = (0..self.shape.planes() * D).into_par_iter();
-        let of_plane = |k: usize| {
-            let (axis, mut held) = (k % D, Vec::new());
-            self.each_free(axis, k / D, |_, index, _| {
-                if self.is_interior(axis, index) {
-                    return;
-                }
-                couplings(self, axis, index, |a, i, weight| {
-                    if weight != 0.0 && !self.is_free(a, i) {
-                        held.push((a, i));
-                    }
-                });
-            });
-            held
-        };
-        planes.with_min_len(8).flat_map_iter(of_plane).collect()
+    /// Calls `visit(memory index)` for every free face of a plane of a component that couples with a held
+    /// one. For levels that are made of samples.
+    pub fn each_beside_held(&self, axis: usize, z: usize, mut visit: impl FnMut(usize)) {
+        let component = &self.components[axis];
+        let segments = component.in_plane(z).iter().filter(|s| !s.is_interior);
+        for first in segments.flat_map(Segment::each_block) {
+            let beside = component.beside_held(first);
+            for lane in (0..BLOCK).filter(|lane| beside >> lane & 1 == 1) {
+                visit(first + lane);
+            }
+        }
     }
 
     /// The memory index of every free face of a component, in order.
@@ -250,6 +247,25 @@ impl<const D: usize> Level<D> {
             (first..first + s.blocks as usize * BLOCK).filter(|&i| component.is_free(i))
         })
     }
+}
+
+/// The largest stiffness of the cells beside free faces, given that of cells by memory index.
+fn stiffest<const D: usize>(
+    shape: &Shape<D>,
+    components: &[Component; D],
+    stiffness: &[f32],
+) -> f32 {
+    let of_plane = |k: usize| {
+        let (axis, largest) = (k % D, 0.0);
+        let segments = components[axis].in_plane(k / D).iter();
+        segments.fold(largest, |largest: f32, segment| {
+            let (first, count) = (segment.index as usize, segment.blocks as usize * BLOCK);
+            let cells = [first - shape.strides[axis], first].map(|i| &stiffness[i..][..count]);
+            cells.into_iter().flatten().copied().fold(largest, f32::max)
+        })
+    };
+    let planes = (0..shape.planes() * D).into_par_iter().with_min_len(8);
+    planes.map(of_plane).reduce(|| 0.0, f32::max)
 }
 
 /// The interior of a level.

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::around::Around;
 use super::coarsened::{Coarsened, LEAST};
-use super::component::{Anchors, INTERIOR, NONE};
+use super::component::{Anchors, INTERIOR, NONE, ROWS};
 use super::level::Level;
 use super::samples::{Place, Weight, pair_of};
 use super::shape::{Shape, moved};
@@ -190,10 +190,11 @@ fn restricted<const D: usize>(
                 NONE => {}
                 INTERIOR => sums.iter_mut().for_each(|sum| *sum += weight * interior),
                 place => {
-                    let rows = &component.rows[place as usize];
+                    let place = (place - ROWS) as usize;
+                    let rows = &component.rows[place];
                     for (k, sum) in sums.iter_mut().enumerate() {
                         if rows.is_free(lane + k) {
-                            *sum += weight * value(place as usize, lane + k);
+                            *sum += weight * value(place, lane + k);
                         }
                     }
                 }

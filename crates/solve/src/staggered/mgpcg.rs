@@ -33,12 +33,19 @@ const DENIALS: usize = 3;
 /// nearer, and more iterations would only do harm.
 const ROUNDINGS: f64 = 0.2;
 
+/// A residual in single precision that is to be larger by more than this has lost its least parts.
+const MOST_RESCALED: f64 = (1u32 << 24) as f64;
+
 /// Vectors and sums of the iteration.
 #[derive(Clone, Debug)]
 pub struct Mgpcg<const D: usize> {
     p: Vector<f32, D>,
-    /// Whether `p` is of another system.
+    /// Whether `p` is of no system yet, and all zero.
     is_new: bool,
+    /// The guess, where it is better than nothing and so kept.
+    guess: Vector<f64, D>,
+    /// Whether that was ever asked of this system.
+    has_guess: bool,
     sums: Vec<f64>,
     /// What the residual is multiplied by.
     scale: f64,
@@ -46,6 +53,19 @@ pub struct Mgpcg<const D: usize> {
     turn: f64,
     /// `r·z` of the last iteration, if its direction counts.
     rho: Option<f64>,
+}
+
+/// A guess whose residual is no smaller than that of nothing by more than this need not be kept.
+const NO_BETTER: f64 = 1e-12;
+
+/// What is begun with.
+struct Start {
+    /// The residual of the guess.
+    initial: f64,
+    /// That of what is begun with.
+    residual: f64,
+    /// Whether that is the guess, and kept.
+    is_kept: bool,
 }
 
 /// How far an iteration has got.
@@ -116,6 +136,8 @@ impl<const D: usize> Default for Mgpcg<D> {
         Mgpcg {
             p: field::empty(),
             is_new: true,
+            guess: field::empty(),
+            has_guess: false,
             sums: Vec::new(),
             scale: 1.0,
             turn: 1.0,
@@ -135,17 +157,21 @@ pub struct Task<'a, const D: usize> {
 }
 
 impl<const D: usize> Mgpcg<D> {
-    /// Solves; the residual lives in the finest level's right-hand side.
+    /// Solves; the residual lives in the finest level's right-hand side. What was found for the last
+    /// system with these levels helps with this one, unless the hierarchy is to forget it.
     pub fn solve(
         &mut self,
         hierarchy: &mut Hierarchy<D>,
         task: &mut Task<'_, D>,
         tol: &Tolerance,
     ) -> Result<Outcome, SolveError> {
-        hierarchy.unpatch();
         self.adopt(&hierarchy.floors[0].level, task.norm);
         let target = tol.target(task.norm);
-        let (initial, start) = self.start(hierarchy, task)?;
+        let Start {
+            initial,
+            residual: start,
+            is_kept,
+        } = self.start(hierarchy, task)?;
         let mut way = Way::new(start);
         let mut status = loop {
             let is_slow = way.is_slow();
@@ -180,8 +206,9 @@ impl<const D: usize> Mgpcg<D> {
         }
         if way.residual <= target {
             status = Status::Converged;
-        } else if way.residual > task.norm {
-            self.give_up(hierarchy, task, &mut way);
+        } else if way.residual > start {
+            self.give_up(hierarchy, task, is_kept);
+            way.residual = start;
         }
         Ok(Outcome {
             status,
@@ -191,26 +218,47 @@ impl<const D: usize> Mgpcg<D> {
         })
     }
 
-    /// The residual of the guess, and that of what is begun with: nothing, if that is better. What a
-    /// wall holds back has, where it is stiff, a much larger residual than at rest.
+    /// Begins with the guess, or with nothing if that is better: what a wall holds back has, where it is
+    /// stiff, a much larger residual than at rest.
     fn start(
         &mut self,
         hierarchy: &mut Hierarchy<D>,
         task: &mut Task<'_, D>,
-    ) -> Result<(f64, f64), SolveError> {
+    ) -> Result<Start, SolveError> {
         let initial = finite_residual(self.true_residual(hierarchy, task), 0)?;
         let is_worse = initial > task.norm;
         if is_worse {
             fill(&hierarchy.floors[0].level, task.x, |_, _, _, _| 0.0);
         }
         let mut start = if is_worse { task.norm } else { initial };
-        let scale = power_of_two_near(start);
-        if is_worse || scale != self.scale {
-            self.scale = scale;
+        let (scale, last) = (power_of_two_near(start), self.scale);
+        self.scale = scale;
+        if is_worse || scale / last > MOST_RESCALED {
             start = finite_residual(self.true_residual(hierarchy, task), 0)?;
+        } else if scale != last {
+            // By a power of two, so that nothing is rounded.
+            let (factor, floor) = ((scale / last) as f32, &mut hierarchy.floors[0]);
+            field::each_value(&floor.level, &mut floor.b, |_, _, r| *r *= factor);
         }
         self.rho = None;
-        Ok((initial, start))
+        let is_kept = start < (1.0 - NO_BETTER) * task.norm;
+        if is_kept {
+            self.keep(&hierarchy.floors[0].level, task.x);
+        }
+        Ok(Start {
+            initial,
+            residual: start,
+            is_kept,
+        })
+    }
+
+    /// Keeps the guess.
+    fn keep(&mut self, level: &Level<D>, x: &Vector<f64, D>) {
+        if !std::mem::replace(&mut self.has_guess, true) {
+            field::adopt(&mut self.guess, level.shape.len, 2);
+        }
+        let x = x.each_ref().map(|x| &**x);
+        field::each_value(level, &mut self.guess, |axis, i, kept| *kept = x[axis][i]);
     }
 
     /// Computes the residual afresh, scaled so that it is near one: single precision then has room on
@@ -253,20 +301,28 @@ impl<const D: usize> Mgpcg<D> {
         way.residual <= ROUNDINGS * f64::EPSILON * self.largest()
     }
 
-    /// Leaves nothing, where that is better than what was found.
-    fn give_up(&mut self, hierarchy: &mut Hierarchy<D>, task: &mut Task<'_, D>, way: &mut Way) {
-        fill(&hierarchy.floors[0].level, task.x, |_, _, _, _| 0.0);
-        way.residual = task.norm;
+    /// Leaves what was begun with, which is better than what was found.
+    fn give_up(&self, hierarchy: &Hierarchy<D>, task: &mut Task<'_, D>, is_kept: bool) {
+        let guess = self.guess.each_ref().map(|guess| &**guess);
+        let begun = |axis: usize, index: usize| if is_kept { guess[axis][index] } else { 0.0 };
+        let level = &hierarchy.floors[0].level;
+        fill(level, task.x, |axis, _, index, _| begun(axis, index));
     }
 
     /// Forgets a system: the next one may have unknowns elsewhere, and what is not one is zero.
-    pub fn forget(&mut self) {
-        self.is_new = true;
+    pub fn forget(&mut self, level: &Level<D>) {
+        // One that was not solved has left nothing.
+        if !std::mem::replace(&mut self.is_new, true) {
+            field::wipe(level, &mut self.p);
+        }
+        if std::mem::take(&mut self.has_guess) {
+            field::wipe(level, &mut self.guess);
+        }
     }
 
     fn adopt(&mut self, level: &Level<D>, norm: f64) {
         if std::mem::take(&mut self.is_new) {
-            field::clear(&mut self.p, level.shape.len, 3);
+            field::adopt(&mut self.p, level.shape.len, 3);
         }
         self.sums.clear();
         self.sums.resize(level.shape.planes() * D, 0.0);

@@ -2,10 +2,15 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use rayon::prelude::*;
+
 use super::cycle::each_plane;
 use super::field::{self, Vector};
 use super::level::Level;
+use super::shape::moved;
+use crate::lattice::BLOCK;
 use crate::lattice::wave::Shared;
+use crate::vector;
 
 /// A right-hand side at free faces: in single precision if that loses nothing, for it takes half
 /// the memory.
@@ -24,44 +29,52 @@ impl<const D: usize> Default for Rhs<D> {
 }
 
 impl<const D: usize> Rhs<D> {
-    /// Zero everywhere, for a level of another shape perhaps.
-    pub fn clear(&mut self, len: usize) {
+    /// Gives up a level: all is zero again.
+    pub fn wipe(&mut self, level: &Level<D>) {
         match self {
-            Rhs::Single(values) => field::clear(values, len, 1),
-            Rhs::Double(values) => field::clear(values, len, 1),
+            Rhs::Single(values) => field::wipe(level, values),
+            Rhs::Double(values) => field::wipe(level, values),
         }
     }
 
-    /// Sets `value(axis, lattice point, memory index, mass)` at all free faces of a level. Once
-    /// doubles were needed it is doubles.
-    pub fn set(
+    /// Takes on a level, with zeroes in the memory that is there.
+    pub fn adopt(&mut self, level: &Level<D>) {
+        match self {
+            Rhs::Single(values) => field::adopt(values, level.shape.len, 1),
+            Rhs::Double(values) => field::adopt(values, level.shape.len, 1),
+        }
+    }
+
+    /// Sets the guess `x` and the right-hand side at all free faces of a level, of which
+    /// `of(axis, lattice point, mass)` tells both; the largest right-hand side away from held faces, and
+    /// beside them. Once doubles were needed it is doubles.
+    pub fn load(
         &mut self,
         level: &Level<D>,
-        value: impl Fn(usize, [i32; D], usize, f32) -> f64 + Sync,
-    ) {
-        let singles = match self {
-            Rhs::Double(values) => return fill(level, values, value),
-            Rhs::Single(values) => values,
-        };
-        let is_exact = AtomicBool::new(true);
-        fill(level, singles, |axis, at, index, mass| {
-            if !is_exact.load(Relaxed) {
-                return 0.0;
+        x: &mut Vector<f64, D>,
+        of: impl Fn(usize, [i32; D], f32) -> [f64; 2] + Sync,
+    ) -> [f64; 2] {
+        if let Rhs::Single(values) = self {
+            let is_exact = AtomicBool::new(true);
+            let largest = load(level, x, values, |axis, at, mass| {
+                let [guess, value] = of(axis, at, mass);
+                let single = value as f32;
+                if f64::from(single) != value {
+                    is_exact.store(false, Relaxed);
+                }
+                (guess, single)
+            });
+            if is_exact.into_inner() {
+                return largest;
             }
-            let value = value(axis, at, index, mass);
-            let single = value as f32;
-            if f64::from(single) != value {
-                is_exact.store(false, Relaxed);
-            }
-            single
-        });
-        if !is_exact.into_inner() {
-            let mut values = field::empty();
+            // What is dropped first is not held beside what takes its place.
             *self = Rhs::default();
-            field::clear(&mut values, level.shape.len, 1);
-            fill(level, &mut values, value);
-            *self = Rhs::Double(values);
+            *self = Rhs::Double(field::zeros(level.shape.len, 1));
         }
+        let Rhs::Double(values) = self else {
+            unreachable!("singles that are not exact have become doubles")
+        };
+        load(level, x, values, |axis, at, mass| of(axis, at, mass).into())
     }
 
     /// The value at a memory index.
@@ -108,6 +121,56 @@ pub enum Address<const D: usize> {
     Single([*const f32; D]),
     /// In double precision.
     Double([*const f64; D]),
+}
+
+/// Sets the guess and the right-hand side; the largest of that away from held faces, and beside them.
+fn load<T: Copy + Into<f64> + Send, const D: usize>(
+    level: &Level<D>,
+    x: &mut Vector<f64, D>,
+    b: &mut Vector<T, D>,
+    of: impl Fn(usize, [i32; D], f32) -> (f64, T) + Sync,
+) -> [f64; 2] {
+    let x = x.each_mut().map(|v| Shared(v.as_mut_ptr()));
+    let b = b.each_mut().map(|v| Shared(v.as_mut_ptr()));
+    let of_plane = |k: usize| {
+        let (axis, mut largest) = (k % D, [0.0; 2]);
+        let component = &level.components[axis];
+        let mut set = |at: [i32; D], index: usize, mass: f32, beside: u8| {
+            let (guess, value) = of(axis, at, mass);
+            // SAFETY: free faces are in memory, and a plane is written by one call.
+            unsafe {
+                *x[axis].get().add(index) = guess;
+                *b[axis].get().add(index) = value;
+            }
+            let largest = &mut largest[beside as usize];
+            *largest = vector::max_or_nan(value.into().abs(), *largest);
+        };
+        for segment in component.in_plane(k / D) {
+            let first = level.shape.point(segment.index as usize);
+            for (k, index) in segment.each_block().enumerate() {
+                let at = moved(first, 0, (k * BLOCK) as i32);
+                let face = |lane: usize| (moved(at, 0, lane as i32), index + lane);
+                let Some(packed) = component.packed(index / BLOCK) else {
+                    (0..BLOCK).map(face).for_each(|(at, i)| set(at, i, 1.0, 0));
+                    continue;
+                };
+                let beside = component.beside_held(index);
+                for lane in (0..BLOCK).filter(|&lane| packed.is_free(lane)) {
+                    let (at, i) = face(lane);
+                    set(at, i, packed.mass[lane], beside >> lane & 1);
+                }
+            }
+        }
+        largest
+    };
+    let planes = (0..level.shape.planes() * D).into_par_iter();
+    let largest = planes.with_min_len(8).map(of_plane);
+    largest.reduce(|| [0.0; 2], larger)
+}
+
+/// The larger of each, or what is not a number.
+pub fn larger(one: [f64; 2], other: [f64; 2]) -> [f64; 2] {
+    std::array::from_fn(|k| vector::max_or_nan(other[k], one[k]))
 }
 
 /// Sets `value(axis, lattice point, memory index, mass)` at all free faces.

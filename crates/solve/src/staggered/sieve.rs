@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::ground::{Contents, mirrored};
 use super::samples::{Place, Samples};
 use super::shape::{moved, row_start};
+use super::spans::in_row;
 
 /// Bits by cell, rows in whole words with an empty word on either side.
 struct Bits<const D: usize> {
@@ -50,8 +51,8 @@ impl<const D: usize> Bits<D> {
         wider
     }
 
-    /// The words of a row, if it is in the lattice.
-    fn row(&self, at: [i32; D]) -> Option<&[u64]> {
+    /// The number of a row, if it is in the lattice.
+    fn row_number(&self, at: [i32; D]) -> Option<usize> {
         let mut r = 0;
         for a in (1..D).rev() {
             if at[a] < 0 || at[a] >= self.cells[a] as i32 {
@@ -59,6 +60,12 @@ impl<const D: usize> Bits<D> {
             }
             r = r * self.cells[a] + at[a] as usize;
         }
+        Some(r)
+    }
+
+    /// The words of a row, if it is in the lattice.
+    fn row(&self, at: [i32; D]) -> Option<&[u64]> {
+        let r = self.row_number(at)?;
         Some(&self.bits[r * self.words..][..self.words])
     }
 
@@ -109,22 +116,35 @@ impl<const D: usize> Bits<D> {
     /// Cells whose neighbours, corners included, are all set, or any of them is.
     fn spread(&self, all: bool) -> Bits<D> {
         let mut bits = vec![0u64; self.bits.len()];
+        // Most rows of a large lattice may be empty.
+        let is_set = self.bits.par_chunks(self.words).with_min_len(64);
+        let is_set: Vec<bool> = is_set.map(|row| row.iter().any(|&w| w != 0)).collect();
         let join = |a: u64, b: u64| if all { a & b } else { a | b };
         let rows = bits.par_chunks_mut(self.words).with_min_len(16).enumerate();
         rows.for_each(|(r, out)| {
             let at = row_start(self.cells, r);
+            let mut beside: [&[u64]; 9] = [&[]; 9];
+            let (mut count, mut is_all) = (0, true);
+            for k in 0..3usize.pow(D as u32 - 1) {
+                let mut at = at;
+                at[1] += (k % 3) as i32 - 1;
+                if D == 3 {
+                    at[D - 1] += (k / 3) as i32 - 1;
+                }
+                match self.row_number(at).filter(|&r| is_set[r]) {
+                    Some(r) => {
+                        beside[count] = &self.bits[r * self.words..][..self.words];
+                        count += 1;
+                    }
+                    None => is_all = false,
+                }
+            }
+            if all && !is_all {
+                return;
+            }
             for w in 1..self.words - 1 {
                 let mut joined = if all { u64::MAX } else { 0 };
-                for k in 0..3usize.pow(D as u32 - 1) {
-                    let mut beside = at;
-                    beside[1] += (k % 3) as i32 - 1;
-                    if D == 3 {
-                        beside[D - 1] += (k / 3) as i32 - 1;
-                    }
-                    let Some(row) = self.row(beside) else {
-                        joined = join(joined, 0);
-                        continue;
-                    };
+                for row in &beside[..count] {
                     let left = row[w] << 1 | row[w - 1] >> 63;
                     let right = row[w] >> 1 | row[w + 1] << 63;
                     joined = join(joined, join(row[w], join(left, right)));
@@ -161,7 +181,7 @@ impl<const D: usize> Sieve<D> {
         let rows = rows.zip(plain.bits.par_chunks_mut(words)).enumerate();
         rows.for_each(|(r, ((there, full), plain))| {
             let mut at = row_start(cells, r);
-            for x in 0..cells[0] {
+            for x in in_row(ground.spans(), cells, at) {
                 at[0] = x as i32;
                 let kind = ground.kind(at);
                 let (word, bit) = (1 + x / 64, x % 64);

@@ -6,7 +6,7 @@ use super::assembled::Assembled;
 use super::body::Body;
 use super::component::Component;
 use super::csr::{Numbers, couplings, matrix};
-use super::cycle::Hierarchy;
+use super::cycle::{Hierarchy, Spare};
 use super::field::{self, Vector};
 use super::ground::{Extent, Sampled};
 use super::level::Level;
@@ -14,6 +14,7 @@ use super::method::{ViscousMethod, ViscousOptions};
 use super::mgpcg::{Mgpcg, Task};
 use super::rhs::{Rhs, fill};
 use super::shape::Shape;
+use super::walls::Walls;
 use crate::csr::Csr;
 use crate::outcome::{Outcome, SolveError, Tolerance};
 use crate::vector;
@@ -29,14 +30,16 @@ pub struct ViscousSolver<const D: usize> {
     offset: [i32; D],
     /// The max norm of the right-hand side.
     norm: f64,
-    /// The largest guess at a free face.
-    speed: f64,
+    /// What residuals are relative to.
+    size: f64,
     /// What is wrong with the body.
     fault: Option<SolveError>,
     /// Mass times what was loaded, at free faces.
     b: Rhs<D>,
     /// The solution at free faces, what holds them at held ones.
     x: Vector<f64, D>,
+    /// The held faces among those.
+    walls: Walls,
 }
 
 impl<const D: usize> ViscousSolver<D> {
@@ -48,23 +51,20 @@ impl<const D: usize> ViscousSolver<D> {
             mgpcg: Mgpcg::default(),
             offset: [0; D],
             norm: 0.0,
-            speed: 0.0,
+            size: 0.0,
             fault: None,
             b: Rhs::default(),
             x: field::empty(),
+            walls: Walls::default(),
         }
     }
 
     /// Takes over a body, at rest until something is loaded. One that is not made of numbers, or is
     /// too large, has no unknowns, and solving for it is an error.
     pub fn assemble(&mut self, body: &impl Body<D>) {
-        let spare = self
-            .hierarchy
-            .take()
-            .map_or_else(Vec::new, Hierarchy::into_spare);
+        let spare = self.give_up();
         self.fault = None;
-        (self.norm, self.speed) = (0.0, 0.0);
-        self.mgpcg.forget();
+        (self.norm, self.size) = (0.0, 0.0);
         let Some(extent) = Extent::of(body) else {
             return;
         };
@@ -77,7 +77,7 @@ impl<const D: usize> ViscousSolver<D> {
         self.offset = extent.offset;
         let ground = Sampled::new(body, extent);
         let graded = ground.graded(&shape);
-        if !ground.is_finite(graded.as_deref()) {
+        if !ground.is_finite() {
             self.fault = Some(SolveError::NotFinite {
                 quantity: "stiffness",
                 iteration: 0,
@@ -87,14 +87,27 @@ impl<const D: usize> ViscousSolver<D> {
         let stiffness = ground.uniform.unwrap_or(1.0);
         let level = Level::new(shape, ground.open, &ground, stiffness, graded);
         if level.unknowns > 0 {
+            self.b.adopt(&level);
+            field::adopt(&mut self.x, shape.len, 3);
             self.hierarchy = Some(Hierarchy::new(level, ground, self.options, spare));
         }
-        self.b.clear(shape.len);
-        field::clear_to_read(&mut self.x, shape.len, 3);
+    }
+
+    /// Gives up the body, with its vectors all zero.
+    fn give_up(&mut self) -> Vec<Spare<D>> {
+        let Some(hierarchy) = self.hierarchy.take() else {
+            return Vec::new();
+        };
+        let level = &hierarchy.floors[0].level;
+        self.mgpcg.forget(level);
+        self.b.wipe(level);
+        field::wipe(level, &mut self.x);
+        self.walls.forget(&mut self.x);
+        hierarchy.into_spare()
     }
 
     /// The finest level.
-    fn level(&self) -> Option<&Level<D>> {
+    pub(super) fn level(&self) -> Option<&Level<D>> {
         self.hierarchy.as_ref().map(|h| &h.floors[0].level)
     }
 
@@ -108,14 +121,26 @@ impl<const D: usize> ViscousSolver<D> {
         self.level().map_or(0, |level| level.unknowns)
     }
 
-    /// The largest entry of the right-hand side that was loaded, which residuals are relative to.
+    /// The largest entry of the right-hand side that was loaded, walls' part included: the residual of
+    /// nothing.
     pub fn norm(&self) -> f64 {
         self.norm
     }
 
-    /// The largest velocity that was loaded at a free face.
-    pub fn speed(&self) -> f64 {
-        self.speed
+    /// What residuals are relative to: the largest momentum that was loaded at a free face, or speed that
+    /// was at a held one beside it. Not the right-hand side, of which a wall that moves is the stiffness
+    /// times its speed: what is far from the wall would be as good as unknown.
+    pub fn size(&self) -> f64 {
+        self.size
+    }
+
+    /// A tolerance relative to the [size](Self::size) as one that is relative to nothing.
+    pub fn absolute(&self, tol: &Tolerance) -> Tolerance {
+        Tolerance {
+            relative: 0.0,
+            absolute: tol.target(self.size),
+            ..*tol
+        }
     }
 
     /// Sets the velocity `u*` of all faces: the guess and, times mass, the right-hand side at free
@@ -128,24 +153,27 @@ impl<const D: usize> ViscousSolver<D> {
     pub fn load_apart(
         &mut self,
         free: impl Fn(usize, [i32; D]) -> f64 + Sync,
-        held: impl Fn(usize, [i32; D]) -> f64,
+        held: impl Fn(usize, [i32; D]) -> f64 + Sync,
     ) {
         let Some(level) = self.hierarchy.as_ref().map(|h| &h.floors[0].level) else {
             return;
         };
-        let face = |at: [i32; D]| std::array::from_fn(|a| at[a] + self.offset[a]);
-        fill(level, &mut self.x, |axis, at, _, _| free(axis, face(at)));
-        let x = &self.x;
-        self.b.set(level, |axis, _, index, mass| {
-            f64::from(mass) * x[axis][index]
+        let offset = self.offset;
+        let face = |at: [i32; D]| std::array::from_fn(|a| at[a] + offset[a]);
+        let [away, beside] = self.b.load(level, &mut self.x, |axis, at, mass| {
+            let u = free(axis, face(at));
+            [u, f64::from(mass) * u]
         });
-        let mut is_moved = false;
-        for (axis, index) in level.held_beside_free() {
-            let u = held(axis, face(level.shape.point(index)));
-            is_moved |= u != 0.0;
-            self.x[axis][index] = u;
-        }
-        [self.norm, self.speed] = self.norms(is_moved);
+        self.walls.find(level);
+        let fastest = self.walls.set(&mut self.x, |axis, index| {
+            held(axis, face(level.shape.point(index)))
+        });
+        let momentum = vector::max_or_nan(away, beside);
+        self.size = vector::max_or_nan(momentum, fastest);
+        self.norm = match fastest {
+            0.0 => momentum,
+            _ => vector::max_or_nan(away, self.largest_beside_held(level)),
+        };
     }
 
     /// Sets the right-hand side itself at free faces, with everything at rest: a guess of zero and
@@ -154,36 +182,28 @@ impl<const D: usize> ViscousSolver<D> {
         let Some(level) = self.hierarchy.as_ref().map(|h| &h.floors[0].level) else {
             return;
         };
-        field::clear(&mut self.x, level.shape.len, 3);
-        self.b.set(level, |axis, at, _, _| {
-            rhs(axis, std::array::from_fn(|a| at[a] + self.offset[a]))
+        let offset = self.offset;
+        let [away, beside] = self.b.load(level, &mut self.x, |axis, at, _| {
+            [0.0, rhs(axis, std::array::from_fn(|a| at[a] + offset[a]))]
         });
-        [self.norm, self.speed] = self.norms(false);
+        self.walls.forget(&mut self.x);
+        self.norm = vector::max_or_nan(away, beside);
+        self.size = self.norm;
     }
 
-    /// The max norms of the right-hand side, with what is held moved there if it moves, and of the
-    /// guess.
-    fn norms(&self, is_moved: bool) -> [f64; 2] {
-        let Some(level) = self.level() else {
-            return [0.0; 2];
+    /// The largest right-hand side of faces that couple with held ones.
+    fn largest_beside_held(&self, level: &Level<D>) -> f64 {
+        let of_plane = |k: usize| {
+            let (axis, mut largest) = (k % D, 0.0);
+            level.each_beside_held(axis, k / D, |index| {
+                let value = self.right_hand_side(level, axis, index);
+                largest = vector::max_or_nan(value.abs(), largest);
+            });
+            largest
         };
-        let norms: Vec<[f64; 2]> = (0..level.shape.planes() * D)
-            .into_par_iter()
-            .with_min_len(8)
-            .map(|k| {
-                let (axis, mut largest) = (k % D, [0.0; 2]);
-                level.each_free(axis, k / D, |_, index, _| {
-                    let value = if is_moved {
-                        self.right_hand_side(level, axis, index)
-                    } else {
-                        self.b.at(axis, index)
-                    };
-                    largest = larger(largest, [value.abs(), self.x[axis][index].abs()]);
-                });
-                largest
-            })
-            .collect();
-        norms.into_iter().fold([0.0; 2], larger)
+        let planes = (0..level.shape.planes() * D).into_par_iter();
+        let largest = planes.with_min_len(8).map(of_plane);
+        largest.reduce(|| 0.0, vector::max_or_nan)
     }
 
     /// The right-hand side of the system over free faces.
@@ -252,7 +272,7 @@ impl<const D: usize> ViscousSolver<D> {
         Ok((a, rhs, numbers))
     }
 
-    /// Solves for what was loaded.
+    /// Solves for what was loaded, to a residual relative to the [size](Self::size) of that.
     ///
     /// # Errors
     /// As [`Pcg::solve`](crate::Pcg::solve), and if there is something wrong with the body.
@@ -260,20 +280,24 @@ impl<const D: usize> ViscousSolver<D> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
+        let tol = self.absolute(tol);
         match self.options.method {
-            ViscousMethod::Mgpcg => self.solve_multigrid(tol),
-            ViscousMethod::PcgIc | ViscousMethod::PcgJacobi => self.solve_assembled(tol),
+            ViscousMethod::Mgpcg => self.solve_multigrid(&tol),
+            ViscousMethod::PcgIc | ViscousMethod::PcgJacobi => self.solve_assembled(&tol),
         }
     }
 
     fn solve_multigrid(&mut self, tol: &Tolerance) -> Result<Outcome, SolveError> {
         let norm = self.norm;
-        let Some(hierarchy) = self.hierarchy.as_mut().filter(|_| norm != 0.0) else {
-            for x in &mut self.x {
-                x.fill(0.0);
-            }
+        let Some(hierarchy) = self.hierarchy.as_mut() else {
             return Ok(Outcome::of_zero());
         };
+        if norm == 0.0 {
+            fill(&hierarchy.floors[0].level, &mut self.x, |_, _, _, _| 0.0);
+            return Ok(Outcome::of_zero());
+        }
+        // So that a solve does not depend on others before it.
+        hierarchy.unpatch();
         let mut task = Task {
             b: self.b.values(),
             x: &mut self.x,
@@ -293,11 +317,6 @@ impl<const D: usize> ViscousSolver<D> {
         }
         Ok(outcome)
     }
-}
-
-/// The larger of each, or what is not a number.
-fn larger(one: [f64; 2], other: [f64; 2]) -> [f64; 2] {
-    std::array::from_fn(|k| vector::max_or_nan(other[k], one[k]))
 }
 
 /// A row of faces of a solver.

@@ -1,6 +1,6 @@
 //! The operator at a block of eight faces, in single or double precision, and every block of a plane.
 
-use super::component::{Packed, Segment};
+use super::component::{Packed, ROWS, Segment};
 use super::level::Level;
 use super::shape::others;
 use crate::lattice::BLOCK;
@@ -274,7 +274,7 @@ pub unsafe fn each_block<S: Simd, L: Lanes<S>, const D: usize>(
                 let places = &component.blocks[level.shape.block(first)..][..blocks];
                 for (k, &place) in places.iter().enumerate() {
                     let i = first + k * BLOCK;
-                    let row = component.rows.get_unchecked(place as usize);
+                    let row = component.rows.get_unchecked((place - ROWS) as usize);
                     let w = packed::<S>(row);
                     let product = around.product::<S, L, D>(i, &w);
                     let scales = Scales {

@@ -79,7 +79,7 @@ impl Channel {
             }
         }
         let (n, cells) = (self.n as f64, self.cells);
-        solve_for(&mut self.solver, 1e-10, |axis, face| {
+        solve_for(&mut self.solver, 1e-9, |axis, face| {
             let at = face_middle(axis, face);
             let [x, y] = face;
             if axis == 1 {
@@ -385,7 +385,7 @@ fn liquid_between_cylinders_turns_as_couette_says() {
         };
         let mut solver = solver(&body, ViscousOptions::default());
         // A guess far off, forgotten in one step of this length.
-        solve_for(&mut solver, 1e-11, |axis, face| {
+        solve_for(&mut solver, 1e-7, |axis, face| {
             let x = face_middle(axis, face);
             let r = way(x, middle);
             if r <= inner {

@@ -6,8 +6,10 @@
 mod common;
 mod extremes;
 mod flows;
+mod guess;
 mod manufactured;
 mod operator;
+mod reuse;
 mod rigid;
 mod threads;
 mod torn;

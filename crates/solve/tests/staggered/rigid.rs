@@ -2,9 +2,9 @@
 //! body changes neither its momentum nor its angular momentum: `rotating_blob.csv`.
 
 use crate::common::{
-    Formula, at_most, ball, cell_middle, face_middle, masses, noise_at, solver, to,
+    Formula, at_most, ball, cell_middle, face_middle, faces, masses, noise_at, solver, to, way,
 };
-use plash_solve::staggered::{Smoother, ViscousOptions, ViscousSolver};
+use plash_solve::staggered::{Smoother, ViscousMethod, ViscousOptions, ViscousSolver};
 
 /// A free ball of partly filled cells in a box it does not touch.
 fn blob<const D: usize>(n: usize, stiffness: f64, varied: bool) -> Formula<D> {
@@ -179,4 +179,69 @@ fn a_free_body_keeps_its_momenta_2d() {
 #[test]
 fn a_free_body_keeps_its_momenta_3d() {
     a_free_body_keeps_its_momenta::<3>(16);
+}
+
+/// A tank of stiff liquid whose walls move, and a ball in the air above it, which knows nothing of
+/// that: its motion is as exact as between walls at rest.
+fn walls_that_move_do_not_blur_what_is_free_of_them<const D: usize>(n: usize) {
+    let size = n as f64;
+    let tank = move |x: [f64; D]| x[1] - 0.3 * size;
+    let mut middle = [0.5 * size; D];
+    middle[1] = 0.7 * size;
+    let phi = move |x: [f64; D]| tank(x).min(way(x, middle) - 0.17 * size);
+    let is_in_ball = |face: [i32; D]| f64::from(face[1]) > 0.45 * size;
+    let falling = |axis: usize, face: [i32; D]| match is_in_ball(face) {
+        true => [0.1, -0.3, 0.2][axis] + 0.02 * noise_at(3, axis, face),
+        false => 0.0,
+    };
+    for stiffness in [1e4, 1e6] {
+        let body = Formula::full([n; D], stiffness).below(phi);
+        for method in [ViscousMethod::Mgpcg, ViscousMethod::PcgIc] {
+            let options = ViscousOptions {
+                method,
+                ..ViscousOptions::default()
+            };
+            let [still, moving] = [0.0, 1.0].map(|speed| {
+                let mut solver = solver(&body, options);
+                solver.load_apart(falling, |axis, _| if axis == 0 { speed } else { 0.0 });
+                let outcome = solver.solve(&to(1e-4)).expect("a solve");
+                assert!(outcome.converged(), "{stiffness}, {method}: {outcome:?}");
+                assert!(outcome.residual <= 1e-4 * solver.size());
+                at_most(
+                    &format!("{D}D {method}, κ {stiffness}, walls at {speed}: iterations"),
+                    outcome.iterations as f64,
+                    if method == ViscousMethod::Mgpcg {
+                        60.0
+                    } else {
+                        2000.0
+                    },
+                );
+                solver
+            });
+            let of_ball = faces(body.cells).filter(|&(_, face)| is_in_ball(face));
+            let mut worst: f64 = 0.0;
+            for (axis, face) in of_ball {
+                if let (Some(one), Some(other)) =
+                    (still.value(axis, face), moving.value(axis, face))
+                {
+                    worst = worst.max((one - other).abs());
+                }
+            }
+            at_most(
+                &format!("{D}D {method}, κ {stiffness}: the ball beside moving walls"),
+                worst,
+                2e-4,
+            );
+        }
+    }
+}
+
+#[test]
+fn walls_that_move_do_not_blur_what_is_free_of_them_2d() {
+    walls_that_move_do_not_blur_what_is_free_of_them::<2>(40);
+}
+
+#[test]
+fn walls_that_move_do_not_blur_what_is_free_of_them_3d() {
+    walls_that_move_do_not_blur_what_is_free_of_them::<3>(18);
 }

@@ -25,15 +25,18 @@ fn torn<const D: usize>(cells: usize, stiffness: f64, balls: u64) -> Formula<D> 
 fn lumps_cost_few_iterations<const D: usize>(body: &Formula<D>, most: usize) {
     let velocity = |axis: usize, face: [i32; D]| noise_at(5, axis, face);
     let mut fast = solver(body, ViscousOptions::default());
-    let iterations = solve_for(&mut fast, 1e-6, velocity);
+    // Walls are noise too, and next to what they do to stiff liquid the rest is little.
+    fast.load(velocity);
+    let share = fast.norm() / fast.size();
+    let iterations = solve_for(&mut fast, 1e-6 * share, velocity);
     at_most("iterations", iterations as f64, most as f64);
-    solve_for(&mut fast, 1e-11, velocity);
+    solve_for(&mut fast, 1e-11 * share, velocity);
     let options = ViscousOptions {
         method: ViscousMethod::PcgIc,
         ..ViscousOptions::default()
     };
     let mut sure = solver(body, options);
-    solve_for(&mut sure, 1e-11, velocity);
+    solve_for(&mut sure, 1e-11 * share, velocity);
     let differences = faces(body.cells).filter_map(|(axis, face)| {
         let [one, other] = [&fast, &sure].map(|solver| solver.value(axis, face));
         assert_eq!(one.is_some(), other.is_some());

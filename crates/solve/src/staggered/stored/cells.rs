@@ -37,7 +37,9 @@ impl<const D: usize> Cells<D> {
             |at| Cell::new(weighed, shape.index(at)).stiffness(share[linear(shape.cells, at)]);
         Cells {
             cells: shape.cells,
-            stiffness: usual.is_none().then(|| gather(shape.cells, stiffness)),
+            stiffness: usual
+                .is_none()
+                .then(|| gather(shape.cells, None, stiffness)),
             share,
             whole,
         }
@@ -46,7 +48,7 @@ impl<const D: usize> Cells<D> {
     /// The stiffness of cells by memory index, if it varies.
     pub fn graded(&self, shape: &Shape<D>) -> Option<Vec<f32>> {
         let stiffness = self.stiffness.as_ref()?;
-        Some(spread(shape, stiffness, 1.0))
+        Some(spread(shape, stiffness, None, 1.0))
     }
 }
 

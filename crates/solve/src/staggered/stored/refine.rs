@@ -156,6 +156,8 @@ impl<const D: usize> Multigrid<D> {
         u: &mut [f64],
         tol: &Tolerance,
     ) -> Result<Outcome, SolveError> {
+        // All corrections share what the first ones find.
+        self.hierarchy.unpatch();
         // The usual guess is nothing.
         let defect = if u.iter().any(|&u| u != 0.0) {
             self.spread(u);

@@ -23,7 +23,7 @@ struct Attempt {
     seconds: [f64; 2],
     unknowns: usize,
     levels: usize,
-    rhs_norm: f64,
+    size: f64,
     solved: Result<Solved, SolveError>,
 }
 
@@ -47,7 +47,7 @@ impl Entry {
             Ok(solved) => {
                 self.tally
                     .add_solution([solved.iterations, 1], solved.converged());
-                let residual = relative(solved.residual, attempt.rhs_norm);
+                let residual = relative(solved.residual, attempt.size);
                 (residual, solved.status.as_str())
             }
             Err(error) => {
@@ -92,15 +92,15 @@ fn attempt(
         seconds: [rows_and_levels + matrix, solve],
         unknowns: task.unknowns(),
         levels: task.levels(),
-        rhs_norm: task.rhs_norm(),
+        size: task.size(),
         solved,
     }
 }
 
-/// A residual relative to the right-hand side; itself where that is zero.
-fn relative(residual: f64, rhs_norm: f64) -> f64 {
-    if rhs_norm > 0.0 {
-        residual / rhs_norm
+/// A residual relative to the size of what was loaded; itself where that is zero.
+fn relative(residual: f64, size: f64) -> f64 {
+    if size > 0.0 {
+        residual / size
     } else {
         residual
     }
