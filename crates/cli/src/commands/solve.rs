@@ -254,11 +254,7 @@ fn table(solved: &Solved, kind: Kind, document: &Value) -> String {
     let number = |key: &str| count(document[key].as_u64().unwrap_or(0));
     let memory = document["peak_memory_bytes"].as_u64();
     let memory = memory.map_or("unknown".to_owned(), human_bytes);
-    let fell_back = if solved.fell_back {
-        ", fallen back to"
-    } else {
-        ""
-    };
+    let fell_back = if solved.fell_back { " (fallback)" } else { "" };
     let smoother = solved.smoother.map(|name| format!(" with {name}"));
     // Viscosity knows no walls that let go, and nothing around its iterations.
     let (walls, outer) = match kind {

@@ -130,9 +130,10 @@ pub fn beside_published(plan: &Plan, courses: &[Course]) -> Option<String> {
         ""
     };
     Some(format!(
-        "Table {}: {}\nours (published by Aanjaneya et al. 2019, sixteen cores)\n{}{note}",
+        "Table {}: {}\nours to {:e} (published by Aanjaneya et al. 2019, sixteen cores, to 1e-6)\n{}{note}",
         table.number,
         table.title,
+        plan.tolerance.relative,
         aligned(&lines)
     ))
 }
