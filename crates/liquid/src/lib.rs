@@ -20,6 +20,7 @@
 
 pub mod advect;
 pub mod extrapolate;
+pub mod nozzle;
 pub mod pressure;
 pub mod shape;
 pub mod solids;

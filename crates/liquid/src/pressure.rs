@@ -8,6 +8,8 @@
 //! - air neighbour: `A_ii += w/(θ Δx²)` (ghost fluid);
 //! - `b_i = Σ_f s [w u_f + (1−w) u^s_f] / Δx`, `u^s` the solid's velocity.
 //!
+//! Faces whose velocity a source gives have `w = 0`, and are in `b` all the same.
+//!
 //! Faces then take `u_f ← u_f − (q_hi − q_lo)/(θ Δx)`, the same `θ`. Stored scaled by `Δx²`.
 //!
 //! In a cell at a wall that holds, and wherever there is no wall, the new divergence is zero.
@@ -35,6 +37,7 @@ use plash_grid::{CellField, FaceField, Grid, Runs};
 use plash_solve::{Policy, Problem, SolveError, Solved};
 
 use self::engine::{Engine, linear};
+use crate::nozzle::Driven;
 use crate::report::SolveReport;
 use crate::setup::PressureConfig;
 use crate::solids::Solids;
@@ -50,6 +53,26 @@ pub struct Domain<'a, const D: usize> {
     pub solids: &'a Solids<D>,
     /// The liquid surface, negative inside.
     pub phi: &'a CellField<f64, D>,
+    /// Faces whose velocity sources give, if there are sources.
+    pub driven: Option<&'a Driven<D>>,
+}
+
+impl<const D: usize> Domain<'_, D> {
+    /// Whether a source says how a face moves.
+    #[inline]
+    pub fn is_driven(&self, axis: usize, index: usize) -> bool {
+        self.driven
+            .is_some_and(|driven| driven.contains(axis, index))
+    }
+
+    /// How much of a face is open to pressure.
+    #[inline]
+    pub fn open(&self, axis: usize, index: usize) -> f64 {
+        if self.is_driven(axis, index) {
+            return 0.0;
+        }
+        self.solids.open().slices()[axis][index]
+    }
 }
 
 /// A pressure solver with its scratch memory.
@@ -99,8 +122,7 @@ impl<const D: usize> Projection<D> {
             pressure,
             separated,
         } = contact;
-        self.system.assemble(domain)?;
-        self.pcg.forget();
+        self.assemble(domain)?;
         self.system.divergence_rhs(domain, u, &mut self.rhs);
         self.system.gather(pressure, &mut self.solution);
         self.system
@@ -121,9 +143,18 @@ impl<const D: usize> Projection<D> {
         Ok(self.report(&solved))
     }
 
+    /// Builds the system of a domain.
+    ///
+    /// # Errors
+    /// If its surface is no number.
+    pub fn assemble(&mut self, domain: &Domain<'_, D>) -> Result<(), SolveError> {
+        self.pcg.forget();
+        self.system.assemble(domain)
+    }
+
     /// The displacement field whose divergence is `expansion` in every liquid cell, in the
     /// order of the system's cells: moving along it by one unit of time changes densities by
-    /// that much. Uses the system of the last [`project`](Self::project), with walls that
+    /// that much. Uses the system of the last [`project`](Self::project) or [`assemble`](Self::assemble), with walls that
     /// hold: a displacement evens out liquid and is no motion that could leave a wall.
     pub fn displace(
         &mut self,

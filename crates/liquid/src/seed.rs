@@ -6,9 +6,10 @@ use plash_grid::{Cell, Grid, Runs, corners};
 
 use crate::advect::CLEARANCE;
 use crate::bins::Bins;
+use crate::nozzle::{Nozzle, cells_of};
 use crate::occupancy::Occupancy;
 use crate::particles::Particles;
-use crate::setup::{DomainSide, Setup, Source, Transfer};
+use crate::setup::{DomainSide, Setup, Transfer};
 use crate::solids::Solids;
 use crate::state::State;
 
@@ -101,14 +102,6 @@ impl Carries {
     }
 }
 
-/// Where the sources that are active at a time are: boxes, of those that have any.
-pub fn nozzles<const D: usize>(setup: &Setup<D>, time: f64) -> Vec<[[f64; D]; 2]> {
-    let active = setup.sources.iter().filter(|s| s.is_active(time));
-    active
-        .filter_map(|s| Nozzle::at(s, time).bounds())
-        .collect()
-}
-
 /// Runs the sources: particles inside a source move with it, and it is kept as full as liquid
 /// at rest. Returns how many particles were added. Bins must be up to date; the new particles
 /// are not yet in them.
@@ -123,10 +116,9 @@ pub fn emit<const D: usize>(
     let time = state.time;
     // Particles that an earlier source has just added, by cell: sources may overlap.
     let mut fresh: BTreeMap<usize, Vec<[f64; D]>> = BTreeMap::new();
-    for source in setup.sources.iter().filter(|s| s.is_active(time)) {
-        let source = Nozzle::at(source, time);
+    for source in Nozzle::active(setup, time) {
         let mut slots = SourceSlots::default();
-        for cell in cells_touching(&setup.grid, source.bounds()) {
+        for cell in cells_of(source.cells(&setup.grid)) {
             slots.visit_cell(setup, solids, &source, cell, bins, &fresh, state);
         }
         for x in slots.missing(source.source.velocity) {
@@ -137,44 +129,6 @@ pub fn emit<const D: usize>(
         }
     }
     state.particles.len() - before
-}
-
-/// A source where it is at an instant.
-struct Nozzle<'a, const D: usize> {
-    source: &'a Source<D>,
-    offset: [f64; D],
-    /// Of the liquid in it: what it has relative to the source, and the source's own. Without
-    /// the latter a source that moves would leave liquid behind and make up for it.
-    velocity: [f64; D],
-}
-
-impl<'a, const D: usize> Nozzle<'a, D> {
-    fn at(source: &'a Source<D>, time: f64) -> Self {
-        let motion = source.motion(time);
-        Nozzle {
-            source,
-            offset: source.offset(time),
-            velocity: std::array::from_fn(|a| source.velocity[a] + motion[a]),
-        }
-    }
-
-    /// A point as the source sees it.
-    fn local(&self, x: [f64; D]) -> [f64; D] {
-        std::array::from_fn(|a| x[a] - self.offset[a])
-    }
-
-    fn contains(&self, x: [f64; D]) -> bool {
-        self.source.shape.distance(self.local(x)) < 0.0
-    }
-
-    fn viscosity(&self, x: [f64; D]) -> f64 {
-        self.source.viscosity.at(self.local(x))
-    }
-
-    fn bounds(&self) -> Option<[[f64; D]; 2]> {
-        let moved = |x: [f64; D]| std::array::from_fn(|a| x[a] + self.offset[a]);
-        self.source.shape.bounds().map(|corners| corners.map(moved))
-    }
 }
 
 /// What a source holds and what it could hold.
@@ -250,23 +204,6 @@ impl<const D: usize> SourceSlots<D> {
             .truncate(self.capacity.saturating_sub(self.inside));
         self.empty
     }
-}
-
-/// The cells that a box touches; all of them if there is no box.
-fn cells_touching<const D: usize>(
-    grid: &Grid<D>,
-    bounds: Option<[[f64; D]; 2]>,
-) -> impl Iterator<Item = Cell<D>> {
-    let [lo, hi] = bounds.unwrap_or([grid.origin(), grid.end()]);
-    let (lo, hi) = (grid.cell_at(lo).0, grid.cell_at(hi).0);
-    let extent: [i32; D] = std::array::from_fn(|a| hi[a] - lo[a] + 1);
-    (0..extent.iter().product::<i32>()).map(move |mut n| {
-        Cell(std::array::from_fn(|a| {
-            let at = lo[a] + n % extent[a];
-            n /= extent[a];
-            at
-        }))
-    })
 }
 
 /// Removes particles in drains and beyond open sides; returns how many.

@@ -113,7 +113,7 @@ impl<const D: usize> Simulation<D> {
 
     /// Advances by `dt` seconds. On an error the particles are as they were before.
     ///
-    /// 1. particle velocities to faces, `u_old` kept; 2. the surface; 3. gravity;
+    /// 1. particle velocities to faces, `u_old` kept; 2. the surface; 3. gravity, and what sources drive;
     /// 4. pressure makes `u` divergence-free, and again after viscosity if there is any;
     /// 5. a displacement that evens out density;
     /// 6. velocity beyond the surface and at walls; 7. particles take the change;
@@ -146,6 +146,7 @@ impl<const D: usize> Simulation<D> {
 
         observer.enter(Stage::Pressure);
         work.add_acceleration(*gravity, dt);
+        work.drive(setup, solids, state.time);
         work.keep_forced();
         let mut pressure = work.project(grid, solids, state)?;
         let mut viscosity = None;

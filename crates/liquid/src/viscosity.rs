@@ -72,8 +72,6 @@ pub struct Marks<'a, const D: usize> {
     pub known: &'a FaceField<u8, D>,
     /// What pulls the liquid, of which the direction counts.
     pub gravity: [f64; D],
-    /// Where liquid comes from: boxes.
-    pub nozzles: &'a [[[f64; D]; 2]],
 }
 
 /// A viscosity solver with its memory.
@@ -212,7 +210,9 @@ fn load<const D: usize>(
                 body.is_held(axis, face),
                 "nothing holds {face:?} along {axis}"
             );
-            of(walls, axis, face)
+            // Those that sources drive have what these give already.
+            let field = if body.is_walled(axis, face) { walls } else { u };
+            of(field, axis, face)
         },
     );
 }
@@ -295,7 +295,7 @@ fn write<const D: usize>(
                     continue;
                 }
                 let may_be_held = open[i] > 0.0 && phi[row.start + i] < reach;
-                if may_be_held && body.is_held(a, row.point(i)) {
+                if may_be_held && body.is_walled(a, row.point(i)) {
                     let drag = wall_drag_at(body, a, row.point(i));
                     values[i] = walls[i] + (values[i] - walls[i]) / (1.0 + drag);
                 }

@@ -140,14 +140,14 @@ impl<const D: usize> System<D> {
         self.cells.clear();
         let strides = domain.grid.layout().strides();
         let phi = domain.phi.as_slice();
-        let open = domain.solids.open().slices();
         for (row, runs) in domain.runs.iter() {
             for run in runs {
                 for i in run.cells(domain.grid.cells()[0]) {
                     let index = row.start + i;
-                    let wet = phi[index] < 0.0
-                        && (0..D)
-                            .any(|a| open[a][index] > 0.0 || open[a][index + strides[a]] > 0.0);
+                    let is_open = |a: usize| {
+                        domain.open(a, index) > 0.0 || domain.open(a, index + strides[a]) > 0.0
+                    };
+                    let wet = phi[index] < 0.0 && (0..D).any(is_open);
                     if wet {
                         self.number.as_mut_slice()[index] = self.cells.len() as u32;
                         self.cells.push(index as u32);
@@ -215,7 +215,7 @@ impl<const D: usize> System<D> {
                 index + strides[a]
             };
             let face = if side == Side::Lo { index } else { other };
-            let w = domain.solids.open().slices()[a][face];
+            let w = domain.open(a, face);
             if w == 0.0 {
                 return;
             }
@@ -413,18 +413,18 @@ pub fn gradient_step<const D: usize>(
             for run in domain.runs.in_row(row) {
                 for i in run.range(values.len()) {
                     let [lo, hi] = wet(row.start + i);
-                    values[i] = u8::from(open[i] > 0.0 && (lo || hi || values[i] == 1));
+                    let given = values[i] == 1 || domain.is_driven(axis.0, row.start + i);
+                    values[i] = u8::from(open[i] > 0.0 && (lo || hi || given));
                 }
             }
         });
         u.along_mut(axis).for_each_row(|row, values| {
-            let open = open.row(row);
             for run in domain.runs.in_row(row) {
                 for i in run.range(values.len()) {
                     let hi = row.start + i;
                     let lo = hi - strides[axis.0];
                     let [lo_wet, hi_wet] = wet(hi);
-                    if open[i] == 0.0 || !(lo_wet || hi_wet) {
+                    if domain.open(axis.0, hi) == 0.0 || !(lo_wet || hi_wet) {
                         continue;
                     }
                     let at = row.point(i)[axis.0];

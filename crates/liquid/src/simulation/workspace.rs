@@ -6,10 +6,10 @@ use crate::bins::Bins;
 use crate::density::{self, DensityCorrection, DensityStats};
 use crate::diagnostics::Motion;
 use crate::extrapolate::{self, Layers, WallConstraint};
+use crate::nozzle::{Driven, Reach};
 use crate::occupancy::Occupancy;
 use crate::pressure::{Contact, Domain, Projection};
 use crate::report::{Observer, SolveReport, Stage, StepError, ViscosityReport};
-use crate::seed;
 use crate::setup::Setup;
 use crate::solids::Solids;
 use crate::state::State;
@@ -38,6 +38,10 @@ pub(super) struct Workspace<const D: usize> {
     pub(super) phi: CellField<f64, D>,
     pub(super) surface: SurfaceWork<D>,
     pub(super) projection: Projection<D>,
+    /// Faces whose velocity sources give.
+    pub(super) driven: Driven<D>,
+    /// Those of them that displacements do not pass.
+    fence: Driven<D>,
     /// Only if some liquid is viscous.
     viscous: Option<Viscous<D>>,
     pub(super) density: DensityCorrection<D>,
@@ -65,6 +69,8 @@ impl<const D: usize> Workspace<D> {
             phi: CellField::new(grid),
             surface: SurfaceWork::new(grid, setup.scheme.surface),
             projection: Projection::new(grid, setup.scheme.pressure.clone()),
+            driven: Driven::none(grid, Reach::All),
+            fence: Driven::none(grid, Reach::Fence),
             viscous: setup.is_viscous().then(|| Viscous {
                 diffusion: Diffusion::new(setup.scheme.viscosity.clone()),
                 forced: FaceField::new(grid),
@@ -136,6 +142,13 @@ impl<const D: usize> Workspace<D> {
         }
     }
 
+    /// Gives the liquid in sources the velocity that they say, whatever else acts on it.
+    pub(super) fn drive(&mut self, setup: &Setup<D>, solids: &Solids<D>, time: f64) {
+        self.driven.update(setup, solids, time);
+        self.fence.update(setup, solids, time);
+        self.driven.impose(&mut self.u, &mut self.known);
+    }
+
     /// Makes the velocity free of divergence but for what leaves walls. After a failure the
     /// next try starts from zero pressure.
     pub(super) fn project(
@@ -148,6 +161,7 @@ impl<const D: usize> Workspace<D> {
             runs,
             phi,
             projection,
+            driven,
             u,
             known,
             ..
@@ -157,6 +171,7 @@ impl<const D: usize> Workspace<D> {
             runs,
             solids,
             phi,
+            driven: Some(driven),
         };
         let contact = Contact {
             pressure: &mut state.pressure,
@@ -202,6 +217,7 @@ impl<const D: usize> Workspace<D> {
             runs,
             bins,
             phi,
+            driven,
             u,
             known,
             viscous,
@@ -213,22 +229,23 @@ impl<const D: usize> Workspace<D> {
         let grid = &setup.grid;
         extrapolate::into_air(grid, runs, VISCOUS_LAYERS, known, u);
         combine(forced, runs, u, |forced, u| forced - u);
+        driven.carry(u);
         let domain = Domain {
             grid,
             runs,
             solids,
             phi,
+            driven: Some(driven),
         };
         let material = material(setup, bins, state);
-        let nozzles = seed::nozzles(setup, state.time);
         let marks = Marks {
             separated: &state.separated,
             known,
             gravity: setup.gravity,
-            nozzles: &nozzles,
         };
         let solved = diffusion.diffuse(&domain, material, marks, u, dt, observer);
         combine(u, runs, forced, |u, taken| u + taken);
+        driven.impose(u, known);
         let reason = match solved {
             Ok(report) if report.converged() || report.residual <= WORST_RESIDUAL => {
                 return Ok(Some(report));
@@ -258,6 +275,8 @@ impl<const D: usize> Workspace<D> {
             runs,
             phi,
             projection,
+            driven,
+            fence,
             occupancy,
             density,
             ..
@@ -267,17 +286,20 @@ impl<const D: usize> Workspace<D> {
             runs,
             solids,
             phi,
+            driven: Some(fence),
         };
         let pressure = &state.pressure;
         let stats = density::statistics(&domain, occupancy, pressure, projection.system());
         if !setup.scheme.density_correction {
             return (stats, None);
         }
-        let report = density.solve(&domain, occupancy, pressure, projection).ok();
-        (
-            stats,
-            report.filter(|report| report.residual <= WORST_RESIDUAL),
-        )
+        let opened = match driven.is_empty() {
+            true => Ok(()),
+            false => projection.assemble(&domain),
+        };
+        let report = opened.and_then(|()| density.solve(&domain, occupancy, pressure, projection));
+        let good = |report: &SolveReport| report.residual <= WORST_RESIDUAL;
+        (stats, report.ok().filter(good))
     }
 
     /// Carries velocity and displacement beyond the liquid and stops them at walls.

@@ -16,6 +16,9 @@ use crate::pressure::Domain;
 /// which no smoother but the box sees, and would double the iterations where liquid is torn.
 const LEAST_SHARE: f32 = 0.01;
 
+/// Where there are no solids, they are so many cells away.
+const FAR: f64 = 1e3;
+
 /// The stiffness `κ = μ Δt / (ρ Δx²)` of the liquid.
 #[derive(Clone, Copy)]
 pub(super) enum Stiffness<'a, const D: usize> {
@@ -58,8 +61,13 @@ impl<'a, const D: usize> LiquidBody<'a, D> {
         self.domain.grid.layout().index(cell)
     }
 
-    /// Whether a face is held by an obstacle or a side of the domain, or lies beyond one.
+    /// Whether a face is held by an obstacle, a side of the domain or a source, or lies beyond a side.
     pub(super) fn is_held(&self, axis: usize, face: [i32; D]) -> bool {
+        self.is_walled(axis, face) || self.domain.is_driven(axis, self.index(face))
+    }
+
+    /// The same without sources.
+    pub(super) fn is_walled(&self, axis: usize, face: [i32; D]) -> bool {
         let cells = self.domain.grid.cells();
         let beyond = (0..D).any(|a| {
             let last = cells[a] as i32 - i32::from(a != axis);
@@ -67,8 +75,8 @@ impl<'a, const D: usize> LiquidBody<'a, D> {
         });
         beyond
             || self.closed_side(axis, face)
-            || self.is_near_obstacle(on_grid(self.domain.grid, face))
-                && self.distance(axis, face) <= 0.0
+            || self.is_near_solid(on_grid(self.domain.grid, face))
+                && self.distance_to_solids(axis, face) <= 0.0
     }
 
     /// Whether gravity pulls what is in a cell away from a closed side of the domain beside it.
@@ -81,14 +89,36 @@ impl<'a, const D: usize> LiquidBody<'a, D> {
         })
     }
 
-    /// Whether a nozzle is less than two cells away.
+    /// Whether a source that drives liquid is less than two cells away.
     fn is_beside_nozzle(&self, cell: [i32; D]) -> bool {
-        let x = Cell(cell).center(self.domain.grid);
-        let reach = 2.0 * self.domain.grid.dx();
-        let is_near = |[low, high]: &[[f64; D]; 2]| {
-            (0..D).all(|a| x[a] > low[a] - reach && x[a] < high[a] + reach)
+        self.domain
+            .driven
+            .is_some_and(|driven| driven.is_beside(cell))
+    }
+
+    /// Whether a solid may be within two cells of a cell.
+    fn is_near_solid(&self, cell: [i32; D]) -> bool {
+        // A distance changes by no more than the way, which from any point of a cell to its low node
+        // is a diagonal at most.
+        let reach = (2.0 + (D as f64).sqrt()) * self.domain.grid.dx();
+        let solids = self.domain.solids;
+        solids.has_obstacles() && solids.phi().as_slice()[self.index(cell)] < reach
+    }
+
+    /// Distance from the middle of a face to the nearest solid, in cells.
+    fn distance_to_solids(&self, axis: usize, face: [i32; D]) -> f64 {
+        let phi = self.domain.solids.phi().as_slice();
+        let strides = self.domain.grid.layout().strides();
+        // The nodes of a face, which is asked for often.
+        let first = self.index(face);
+        let mut across = strides.into_iter().enumerate().filter(|(a, _)| *a != axis);
+        let [b, c] = [(); 2].map(|()| across.next().map_or(0, |(_, stride)| stride));
+        let sum = if D == 2 {
+            phi[first] + phi[first + b]
+        } else {
+            (phi[first] + phi[first + b]) + (phi[first + c] + phi[first + b + c])
         };
-        self.marks.nozzles.iter().any(is_near)
+        sum / ((1 << (D - 1)) as f64 * self.domain.grid.dx())
     }
 
     /// Whether a face is part of a closed side of the domain.
@@ -160,26 +190,18 @@ impl<const D: usize> Body<D> for LiquidBody<'_, D> {
     }
 
     fn is_near_obstacle(&self, cell: [i32; D]) -> bool {
-        // A distance changes by no more than the way, which from any point of a cell to its low node
-        // is a diagonal at most.
-        let reach = (2.0 + (D as f64).sqrt()) * self.domain.grid.dx();
-        let solids = self.domain.solids;
-        solids.has_obstacles() && solids.phi().as_slice()[self.index(cell)] < reach
+        self.is_near_solid(cell) || self.is_beside_nozzle(cell)
     }
 
     fn distance(&self, axis: usize, face: [i32; D]) -> f64 {
-        let phi = self.domain.solids.phi().as_slice();
-        let strides = self.domain.grid.layout().strides();
-        // The nodes of a face, which is asked for often.
-        let first = self.index(face);
-        let mut across = strides.into_iter().enumerate().filter(|(a, _)| *a != axis);
-        let [b, c] = [(); 2].map(|()| across.next().map_or(0, |(_, stride)| stride));
-        let sum = if D == 2 {
-            phi[first] + phi[first + b]
-        } else {
-            (phi[first] + phi[first + b]) + (phi[first + c] + phi[first + b + c])
-        };
-        sum / ((1 << (D - 1)) as f64 * self.domain.grid.dx())
+        // A face that a source drives is held where it is.
+        if self.domain.is_driven(axis, self.index(face)) {
+            return 0.0;
+        }
+        match self.domain.solids.has_obstacles() {
+            true => self.distance_to_solids(axis, face),
+            false => FAR,
+        }
     }
 
     fn lets_go(&self, cell: [i32; D]) -> bool {

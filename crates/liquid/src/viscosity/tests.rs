@@ -61,6 +61,7 @@ impl<const D: usize> Sample<D> {
             runs: &self.runs,
             solids: &self.solids,
             phi: &self.phi,
+            driven: None,
         }
     }
 
@@ -69,7 +70,6 @@ impl<const D: usize> Sample<D> {
             separated: &self.separated,
             known: &self.known,
             gravity: [0.0; D],
-            nozzles: &[],
         }
     }
 

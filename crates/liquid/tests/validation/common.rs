@@ -104,6 +104,7 @@ pub fn project_by<const D: usize>(
         runs: &runs,
         solids,
         phi,
+        driven: None,
     };
     let config = PressureConfig {
         method,

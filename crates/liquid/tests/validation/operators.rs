@@ -43,6 +43,7 @@ impl<const D: usize> Scene<D> {
             runs: &self.runs,
             solids: &self.solids,
             phi: &self.phi,
+            driven: None,
         }
     }
 

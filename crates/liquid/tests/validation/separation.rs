@@ -253,6 +253,7 @@ impl<const D: usize> Splash<D> {
             runs: &runs,
             solids: &self.solids,
             phi: &self.phi,
+            driven: None,
         };
         let mut system = System::new(&self.grid);
         system.assemble(&domain).expect("a system");

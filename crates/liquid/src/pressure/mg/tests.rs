@@ -30,6 +30,7 @@ impl<const D: usize> Case<D> {
             runs: &runs,
             solids: &solids,
             phi: &surface,
+            driven: None,
         };
         let mut system = System::new(&grid);
         system.assemble(&domain).unwrap();
