@@ -63,8 +63,13 @@ fn chosen<C: PartialEq>(
     for name in names {
         let choice =
             parse(name).map_err(|why| Failure::bad_input(format!("--methods {name}: {why}")))?;
-        if choices.contains(&choice) {
-            return Err(Failure::bad_input(format!("--methods names {name} twice")));
+        if let Some(first) = choices.iter().position(|other| *other == choice) {
+            let also = match names[first] {
+                same if same == *name => String::new(),
+                other => format!(": {other} is the same"),
+            };
+            let message = format!("--methods names {name} twice{also}");
+            return Err(Failure::bad_input(message));
         }
         choices.push(choice);
     }

@@ -282,7 +282,7 @@ pub mod tests {
         assert!(refused("--size 2000 --force").contains("2000"));
         assert!(refused("--methods gmres").contains("gauss-seidel"));
         assert!(refused("--methods box,box").contains("twice"));
-        assert!(refused("--methods mgpcg,chebyshev").contains("twice"));
+        assert!(refused("--methods mgpcg,chebyshev").contains("twice: mgpcg is the same"));
         assert!(refused("--methods chebychev").contains("did you mean"));
         assert!(refused("--size 16,16").contains("names 16 twice"));
     }
