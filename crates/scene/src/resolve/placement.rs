@@ -8,6 +8,10 @@ use super::grid::Domain;
 use crate::diagnostics::{Diagnostic, Origin};
 use crate::file::reader::Sink;
 
+/// What sources give over what they say, at the most: with nozzles a few cells wide honey gives 1.11
+/// and chocolate 1.07 of it.
+const SURPLUS: f64 = 1.2;
+
 /// Distances measured for one scene at most, counted by primitive shapes: some 20 ms.
 const BUDGET: usize = 2_000_000;
 
@@ -45,7 +49,7 @@ pub(crate) fn check<const D: usize>(
         let shape = survey.typical(&source.what);
         let filled = survey.judge(source, &shape, "source", sink);
         let time = (source.what.end.min(duration) - source.what.start).max(0.0);
-        volume += filled + survey.flux(&shape, source.what.velocity) * time;
+        volume += filled + SURPLUS * survey.flux(&shape, source.what.velocity) * time;
     }
     for drain in &entries.drains {
         survey.outside(drain, &drain.what.shape, "drain", sink);
