@@ -241,7 +241,7 @@ impl<const D: usize> Driven<D> {
         self.mask.slices()[axis][index] != 0
     }
 
-    /// Whether a cell is less than two cells from a source.
+    /// Whether a cell is no more than two cells from the box of a source.
     pub fn is_beside(&self, cell: [i32; D]) -> bool {
         let is_near =
             |[lo, hi]: &[[i32; D]; 2]| (0..D).all(|a| cell[a] >= lo[a] - 2 && cell[a] <= hi[a] + 2);
