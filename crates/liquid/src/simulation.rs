@@ -4,7 +4,7 @@
 mod tests;
 mod workspace;
 
-use plash_grid::{BLOCK, Runs};
+use plash_grid::{BLOCK, CellField, Runs};
 
 use self::workspace::Workspace;
 use crate::density::DensityStats;
@@ -53,9 +53,12 @@ impl<const D: usize> Simulation<D> {
         simulation
     }
 
-    fn assemble(setup: Setup<D>, solids: Solids<D>, state: State<D>) -> Self {
+    fn assemble(setup: Setup<D>, solids: Solids<D>, mut state: State<D>) -> Self {
         let grid = setup.grid;
         let work = Workspace::new(&setup, &solids);
+        if setup.is_viscous() && state.dilation.is_none() {
+            state.dilation = Some(CellField::new(&grid));
+        }
         let mut simulation = Simulation {
             setup,
             solids,
@@ -117,7 +120,7 @@ impl<const D: usize> Simulation<D> {
     /// 4. pressure makes `u` divergence-free, and again after viscosity if there is any;
     /// 5. a displacement that evens out density;
     /// 6. velocity beyond the surface and at walls; 7. particles take the change;
-    /// 8. particles move; 9. sources, drains, sorting; 10. measurement.
+    /// 8. particles move, and what viscosity keeps for the next step; 9. sources, drains, sorting; 10. measurement.
     pub fn step(&mut self, dt: f64, observer: &mut dyn Observer) -> Result<StepReport, StepError> {
         if !(dt > 0.0 && dt.is_finite()) {
             return Err(StepError::BadStep { dt });
@@ -184,6 +187,7 @@ impl<const D: usize> Simulation<D> {
             &mut state.particles.position,
             dt,
         );
+        work.carry_dilation(setup, solids, state, dt);
         state.time += dt;
         state.step += 1;
 

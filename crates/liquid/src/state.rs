@@ -23,6 +23,9 @@ pub struct State<const D: usize> {
     /// 1 at wall cells that had let go of their wall in the last step: the other half of the
     /// next solve's start.
     pub separated: CellField<u8, D>,
+    /// The dilation times `Δx` that viscosity takes for none in the next step, m/s; only if some
+    /// liquid is viscous. With it comes the part of pressure that answers viscosity.
+    pub dilation: Option<CellField<f32, D>>,
 }
 
 impl<const D: usize> State<D> {
@@ -36,6 +39,7 @@ impl<const D: usize> State<D> {
             volume_expected: 0.0,
             pressure: CellField::new(grid),
             separated: CellField::new(grid),
+            dilation: None,
         }
     }
 }

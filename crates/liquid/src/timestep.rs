@@ -25,8 +25,8 @@ impl Pace {
     /// But the thickest liquid still falls freely as a whole, and a heap of it begins to sink
     /// as fast as water: a step may be no longer than it takes a body of the present speed to
     /// fall `C + 1` cells, one less than velocity is known beyond the surface. What is gained is
-    /// little, then, and the error of solving pressure and viscosity one after the other, which
-    /// grows with the step, stays that of a liquid without viscosity.
+    /// little, then, and the error of splitting a step, which grows with it, stays that of a liquid
+    /// without viscosity.
     pub fn limit(&self) -> f64 {
         let Pace {
             cfl,

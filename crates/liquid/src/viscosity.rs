@@ -15,6 +15,7 @@
 
 mod body;
 mod cells;
+mod dilation;
 mod fractions;
 mod problem;
 #[cfg(test)]
@@ -22,12 +23,13 @@ mod tests;
 mod tips;
 mod wet;
 
-use plash_grid::{CellField, FaceField, axes};
+use plash_grid::{CellField, FaceField, Grid, axes};
 use plash_solve::staggered::{Body, Smoother, ViscousMethod, ViscousOptions, ViscousSolver};
 use plash_solve::{Outcome, SolveError, Tolerance};
 
 use self::body::{LiquidBody, Stiffness, cells_beside};
 use self::cells::CellViscosity;
+use self::dilation::Dilation;
 use self::tips::{drag_along, tips};
 use crate::bins::Bins;
 use crate::particles::Particles;
@@ -72,6 +74,8 @@ pub struct Marks<'a, const D: usize> {
     pub known: &'a FaceField<u8, D>,
     /// What pulls the liquid, of which the direction counts.
     pub gravity: [f64; D],
+    /// See [`State::dilation`](crate::State::dilation).
+    pub dilation: &'a CellField<f32, D>,
 }
 
 /// A viscosity solver with its memory.
@@ -80,17 +84,19 @@ pub struct Diffusion<const D: usize> {
     solver: ViscousSolver<D>,
     /// Where viscosity varies.
     cells: Option<CellViscosity<D>>,
+    dilation: Dilation<D>,
     /// See [`MAX_FALLBACK_UNKNOWNS`].
     max_fallback_unknowns: usize,
 }
 
 impl<const D: usize> Diffusion<D> {
     /// A solver as configured.
-    pub fn new(config: ViscosityConfig) -> Self {
+    pub fn new(grid: &Grid<D>, config: ViscosityConfig) -> Self {
         Diffusion {
             solver: solver(config.method, config.smoother),
             config,
             cells: None,
+            dilation: Dilation::new(grid),
             max_fallback_unknowns: MAX_FALLBACK_UNKNOWNS,
         }
     }
@@ -110,25 +116,44 @@ impl<const D: usize> Diffusion<D> {
             config,
             solver: first,
             cells,
+            dilation,
             max_fallback_unknowns,
         } = self;
         let body = LiquidBody::new(domain, stiffness(domain, material, cells, dt), marks);
         observer.viscosity(&BodyProblem {
             body: &body,
-            load: |solver: &mut ViscousSolver<D>| load(solver, &body, u),
+            load: |solver: &mut ViscousSolver<D>| {
+                load(solver, &body, &mut Dilation::new(domain.grid), u);
+            },
         });
-        let tried = attempt(first, &body, config, u);
+        let tried = attempt(first, &body, config, dilation, u);
         let good = tried.as_ref().is_ok_and(Outcome::converged);
         let alone = config.method == SAFE || first.unknowns() > *max_fallback_unknowns;
         if good || alone {
-            return Ok(take(&body, first, config.method, &tried?, config, u));
+            let report = take(&body, first, config.method, &tried?, config, u);
+            dilation.correct(&body, first);
+            return Ok(report);
         }
         let mut rescue = solver(SAFE, config.smoother);
-        let second = attempt(&mut rescue, &body, config, u);
+        let second = attempt(&mut rescue, &body, config, dilation, u);
         let (method, outcome) = better((config.method, &tried), (SAFE, &second))?;
         let solver = if method == SAFE { &rescue } else { first };
         let report = take(&body, solver, method, &outcome, config, u);
+        dilation.correct(&body, solver);
         Ok(of_both(report, &tried, &second))
+    }
+
+    /// Carries the dilation that the last [`diffuse`](Self::diffuse) has left to where the liquid will be
+    /// after `dt` seconds in `u`, no farther than `reach` from its surface.
+    pub fn carry_dilation(
+        &mut self,
+        domain: &Domain<'_, D>,
+        u: &FaceField<f64, D>,
+        dt: f64,
+        reach: f64,
+        dilation: &mut CellField<f32, D>,
+    ) {
+        self.dilation.carry(domain, u, dt, reach, dilation);
     }
 }
 
@@ -193,16 +218,19 @@ fn stiffness<'a, const D: usize>(
     }
 }
 
-/// Gives a solver the velocities: those of walls at faces that are held.
+/// Gives a solver the velocities, those of walls at faces that are held, and the pressure of the
+/// [dilation].
 fn load<const D: usize>(
     solver: &mut ViscousSolver<D>,
     body: &LiquidBody<'_, D>,
+    dilation: &mut Dilation<D>,
     u: &FaceField<f64, D>,
 ) {
     let layout = *body.domain.grid.layout();
     let of = |field: &FaceField<f64, D>, axis: usize, face| field.slice(axis)[layout.index(face)];
     let walls = body.domain.solids.velocity();
-    solver.load_apart(
+    let pressure = dilation.pressure(body, solver).as_slice();
+    solver.load_under_pressure(
         |axis, face| of(u, axis, face),
         |axis, face| {
             // A face that shares strain with a free one is free too, unless it is held.
@@ -214,6 +242,7 @@ fn load<const D: usize>(
             let field = if body.is_walled(axis, face) { walls } else { u };
             of(field, axis, face)
         },
+        |cell| f64::from(pressure[layout.index(cell)]),
     );
 }
 
@@ -222,10 +251,11 @@ fn attempt<const D: usize>(
     solver: &mut ViscousSolver<D>,
     body: &LiquidBody<'_, D>,
     config: &ViscosityConfig,
+    dilation: &mut Dilation<D>,
     u: &FaceField<f64, D>,
 ) -> Tried {
     solver.assemble(body);
-    load(solver, body, u);
+    load(solver, body, dilation, u);
     solver.solve(&Tolerance {
         relative: config.tolerance,
         max_iterations: config.max_iterations,

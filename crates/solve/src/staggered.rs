@@ -52,5 +52,5 @@ pub use body::{Body, Fill};
 pub use csr::Numbers;
 pub use method::{Coarsening, Smoother, ViscousMethod, ViscousOptions};
 pub use sine::{Sine, share_below};
-pub use solver::{FaceRow, ViscousSolver};
+pub use solver::{CellSamples, FaceRow, ViscousSolver};
 pub use stored::{Faces, RecoverError, StoredSolver};

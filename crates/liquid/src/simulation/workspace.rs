@@ -72,7 +72,7 @@ impl<const D: usize> Workspace<D> {
             driven: Driven::none(grid, Reach::All),
             fence: Driven::none(grid, Reach::Fence),
             viscous: setup.is_viscous().then(|| Viscous {
-                diffusion: Diffusion::new(setup.scheme.viscosity.clone()),
+                diffusion: Diffusion::new(grid, setup.scheme.viscosity.clone()),
                 forced: FaceField::new(grid),
             }),
             density: DensityCorrection::new(grid),
@@ -223,9 +223,10 @@ impl<const D: usize> Workspace<D> {
             viscous,
             ..
         } = self;
-        let Some(Viscous { diffusion, forced }) = viscous else {
+        let (Some(viscous), Some(dilation)) = (viscous, &state.dilation) else {
             return Ok(None);
         };
+        let Viscous { diffusion, forced } = viscous;
         let grid = &setup.grid;
         extrapolate::into_air(grid, runs, VISCOUS_LAYERS, known, u);
         combine(forced, runs, u, |forced, u| forced - u);
@@ -242,6 +243,7 @@ impl<const D: usize> Workspace<D> {
             separated: &state.separated,
             known,
             gravity: setup.gravity,
+            dilation,
         };
         let solved = diffusion.diffuse(&domain, material, marks, u, dt, observer);
         combine(u, runs, forced, |u, taken| u + taken);
@@ -261,6 +263,32 @@ impl<const D: usize> Workspace<D> {
             step: state.step,
             reason,
         })
+    }
+
+    /// Carries along with the liquid what the next viscosity begins with.
+    pub(super) fn carry_dilation(
+        &mut self,
+        setup: &Setup<D>,
+        solids: &Solids<D>,
+        state: &mut State<D>,
+        dt: f64,
+    ) {
+        let (Some(viscous), Some(dilation)) = (&mut self.viscous, &mut state.dilation) else {
+            return;
+        };
+        let grid = &setup.grid;
+        let domain = Domain {
+            grid,
+            runs: &self.runs,
+            solids,
+            phi: &self.phi,
+            driven: None,
+        };
+        let reach = (setup.scheme.cfl + 1.0) * grid.dx();
+        let u = &self.u;
+        viscous
+            .diffusion
+            .carry_dilation(&domain, u, dt, reach, dilation);
     }
 
     /// Finds the displacement that evens out density. A step without it is still a good step,

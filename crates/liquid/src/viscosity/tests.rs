@@ -1,5 +1,6 @@
 //! The liquid as the solver sees it, and what viscosity does to it.
 
+mod dilation;
 mod watched;
 
 use plash_grid::{Axis, Cell, CellField, FaceField, Grid, Runs, axes};
@@ -22,6 +23,7 @@ struct Sample<const D: usize> {
     phi: CellField<f64, D>,
     separated: CellField<u8, D>,
     known: FaceField<u8, D>,
+    dilation: CellField<f32, D>,
 }
 
 /// Every face matters.
@@ -51,6 +53,7 @@ impl<const D: usize> Sample<D> {
             phi: field,
             separated: CellField::new(&grid),
             known: everywhere(&grid),
+            dilation: CellField::new(&grid),
             grid,
         }
     }
@@ -70,6 +73,7 @@ impl<const D: usize> Sample<D> {
             separated: &self.separated,
             known: &self.known,
             gravity: [0.0; D],
+            dilation: &self.dilation,
         }
     }
 
@@ -109,11 +113,14 @@ impl<const D: usize> Sample<D> {
     }
 
     fn diffuse_watched(&self, nu: f64, u: &mut FaceField<f64, D>, observer: &mut dyn Observer) {
-        let mut diffusion = Diffusion::new(ViscosityConfig {
-            tolerance: 1e-8,
-            max_iterations: 10_000,
-            ..ViscosityConfig::default()
-        });
+        let mut diffusion = Diffusion::new(
+            &self.grid,
+            ViscosityConfig {
+                tolerance: 1e-8,
+                max_iterations: 10_000,
+                ..ViscosityConfig::default()
+            },
+        );
         let material = Material {
             density: 1.0,
             viscosity: Thickness::Uniform(nu),
@@ -402,7 +409,12 @@ fn slivers_are_nothing() {
 
 /// Diffuses a whirl in a ball.
 fn whirl(config: ViscosityConfig, viscosity: f64) -> ViscosityReport {
-    whirl_by(&mut Diffusion::new(config), viscosity)
+    whirl_by(&mut whirler(config), viscosity)
+}
+
+fn whirler(config: ViscosityConfig) -> Diffusion<2> {
+    let grid = Grid::new([24; 2], 1.0 / 24.0, [0.0; 2]).unwrap();
+    Diffusion::new(&grid, config)
 }
 
 fn whirl_by(diffusion: &mut Diffusion<2>, viscosity: f64) -> ViscosityReport {
@@ -528,7 +540,7 @@ fn a_system_too_large_for_a_matrix_has_one_method_only() {
         tolerance: 1e-10,
         ..ViscosityConfig::default()
     };
-    let mut diffusion = Diffusion::new(config);
+    let mut diffusion = whirler(config);
     let both = whirl_by(&mut diffusion, 10.0);
     assert_eq!(
         (both.first_status, both.iterations),

@@ -79,7 +79,7 @@ const FOLD: f64 = 0.2;
 /// How often the jet changes sides in four times the time it takes to fall from the source, at two
 /// lengths of the step. A jet that merely leans to a side, as fast ones do, has no folds.
 fn folds(factor: f64) -> [u32; 2] {
-    [0.25, 0.125].map(|cfl| {
+    [1.0, 0.25].map(|cfl| {
         let mut setup = jet(factor * critical(f64::from(FALL))).setup().clone();
         setup.scheme.cfl = cfl;
         let mut simulation = Simulation::new(setup);
@@ -98,15 +98,15 @@ fn folds(factor: f64) -> [u32; 2] {
 #[test]
 fn a_slow_jet_buckles() {
     assert!((critical(12.0) - 0.419_758).abs() < 1e-4, "the reference");
-    for (found, cfl) in folds(0.7).into_iter().zip(["0.25", "0.125"]) {
+    for (found, cfl) in folds(0.7).into_iter().zip(["1", "0.25"]) {
         let what = format!("jet at 0.7 of the critical Re, CFL {cfl}, folds");
-        above(&what, f64::from(found), 2.0);
+        above(&what, f64::from(found), 4.0);
     }
 }
 
 #[test]
 fn a_faster_jet_does_not_buckle() {
-    for (found, cfl) in folds(1.4).into_iter().zip(["0.25", "0.125"]) {
+    for (found, cfl) in folds(1.4).into_iter().zip(["1", "0.25"]) {
         let what = format!("jet at 1.4 of the critical Re, CFL {cfl}, folds");
         below(&what, f64::from(found), 1.0);
     }

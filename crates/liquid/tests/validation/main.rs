@@ -19,6 +19,7 @@ mod poisson;
 mod separation;
 mod sloshing;
 mod sources;
+mod stretching;
 mod thick;
 mod throw;
 mod torricelli;

@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn viscosities_are_kept_exactly() {
         let setup = samples::setup3();
-        let state = samples::viscous(samples::state3(&setup, 500, true));
+        let state = samples::viscous(&setup, samples::state3(&setup, 500, true));
         let file = encode_cache(View::D3(&setup, &state), 12).unwrap();
         round_trip_is_close(&setup, &state, &file);
     }

@@ -1,6 +1,6 @@
 //! The full state of a simulation in a file, bit for bit.
 
-use plash_grid::Grid;
+use plash_grid::{CellField, Grid};
 use plash_liquid::{Particles, State};
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::AnySetup;
 pub(crate) const KIND: Kind = Kind {
     name: "plash checkpoint",
     magic: *b"PLASHCKP",
-    version: 3,
+    version: 4,
 };
 
 /// What a checkpoint says about itself.
@@ -38,6 +38,8 @@ pub struct CheckpointMeta {
     pub affine: bool,
     /// Whether particles carry viscosities.
     pub viscosity: bool,
+    /// Whether cells carry dilations.
+    pub dilation: bool,
     /// The id the next new particle gets.
     pub next_id: u64,
     /// Volume that should be there.
@@ -92,6 +94,7 @@ fn encode<const D: usize>(
         volume_expected,
         pressure,
         separated,
+        dilation,
     } = state;
     let Particles {
         position,
@@ -111,11 +114,12 @@ fn encode<const D: usize>(
         particles: particles.len() as u64,
         affine: !affine.is_empty(),
         viscosity: !viscosity.is_empty(),
+        dilation: dilation.is_some(),
         next_id: *next_id,
         volume_expected: *volume_expected,
     };
     let cells: usize = grid.cells().iter().product();
-    let mut raw = Vec::with_capacity(8 * position.len() * (2 * D + D * D + 2) + 9 * cells);
+    let mut raw = Vec::with_capacity(8 * position.len() * (2 * D + D * D + 2) + 13 * cells);
     raw.extend_from_slice(bytemuck::cast_slice(position.as_flattened()));
     raw.extend_from_slice(bytemuck::cast_slice(velocity.as_flattened()));
     raw.extend_from_slice(bytemuck::cast_slice(affine.as_flattened().as_flattened()));
@@ -127,6 +131,9 @@ fn encode<const D: usize>(
     }
     for (_, values) in separated.rows() {
         raw.extend_from_slice(values);
+    }
+    for (_, values) in dilation.iter().flat_map(CellField::rows) {
+        raw.extend_from_slice(bytemuck::cast_slice(values));
     }
     container::encode(KIND, &meta, &raw)
 }
@@ -201,12 +208,24 @@ fn decode<const D: usize>(
         }
         state.separated.as_mut_slice()[row.start..row.start + cells[0]].copy_from_slice(&flags);
     }
+    if meta.dilation {
+        let dilation = state.dilation.insert(CellField::new(grid));
+        for row in layout.rows(cells) {
+            let values = blocks.values::<f32>(cells[0])?;
+            if values.iter().any(|value| !value.is_finite()) {
+                return Err(Damage::malformed("a dilation that is no number"));
+            }
+            dilation.as_mut_slice()[row.start..row.start + cells[0]].copy_from_slice(&values);
+        }
+    }
     blocks.finish()?;
     Ok(state)
 }
 
 #[cfg(test)]
 mod tests {
+    use plash_grid::Cell;
+
     use super::*;
     use crate::run::samples;
 
@@ -250,15 +269,29 @@ mod tests {
     #[test]
     fn round_trip_is_bit_exact_with_viscosities() {
         let setup = samples::setup3();
-        let state = samples::viscous(samples::state3(&setup, 200, true));
+        let state = samples::viscous(&setup, samples::state3(&setup, 200, true));
         round_trip_is_bit_exact(AnySetup::D3(setup), AnyState::D3(state));
+    }
+
+    #[test]
+    fn a_dilation_that_is_no_number_is_refused() {
+        let setup = samples::setup2();
+        for bad in [f32::INFINITY, f32::NAN] {
+            let mut state = samples::viscous(&setup, samples::state2(&setup, 9, false));
+            let dilation = state.dilation.as_mut().expect("a viscous state");
+            dilation[Cell([3, 2])] = bad;
+            let file = file(&AnySetup::D2(setup.clone()), &AnyState::D2(state));
+            let checkpoint = Checkpoint::parse(&file).unwrap();
+            let error = checkpoint.state(&AnySetup::D2(setup.clone())).unwrap_err();
+            assert!(error.to_string().contains("dilation"), "{error}");
+        }
     }
 
     #[test]
     fn a_viscosity_below_zero_is_refused() {
         let setup = samples::setup2();
         for bad in [-1.0, f32::NAN] {
-            let mut state = samples::viscous(samples::state2(&setup, 9, false));
+            let mut state = samples::viscous(&setup, samples::state2(&setup, 9, false));
             state.particles.viscosity[4] = bad;
             let file = file(&AnySetup::D2(setup.clone()), &AnyState::D2(state));
             let checkpoint = Checkpoint::parse(&file).unwrap();

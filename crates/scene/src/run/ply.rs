@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn viscosities_follow_velocities_where_particles_have_them() {
         let setup = samples::setup2();
-        let state = samples::viscous(samples::state2(&setup, 20, false));
+        let state = samples::viscous(&setup, samples::state2(&setup, 20, false));
         let file = encode_particles_ply(View::D2(&setup, &state), 7).unwrap();
         let properties = &ply_info(&file).unwrap().elements[0].properties;
         assert_eq!(properties[5..], ["vz", "viscosity", "id"]);

@@ -1,6 +1,6 @@
 //! Small states for tests.
 
-use plash_grid::Grid;
+use plash_grid::{CellField, Grid};
 use plash_liquid::{Setup, State};
 
 use super::any::{AnyState, View};
@@ -68,9 +68,13 @@ fn state<const D: usize>(setup: &Setup<D>, count: u64, affine: bool) -> State<D>
     state
 }
 
-/// The same with a viscosity for every particle.
-pub(crate) fn viscous<const D: usize>(mut state: State<D>) -> State<D> {
+/// The same with a viscosity for every particle, and the dilation that comes with it.
+pub(crate) fn viscous<const D: usize>(setup: &Setup<D>, mut state: State<D>) -> State<D> {
     let ids = state.particles.id.iter();
     state.particles.viscosity = ids.map(|id| 0.5 + (id % 17) as f32).collect();
+    let dilation = state.dilation.insert(CellField::new(&setup.grid));
+    for (n, cell) in setup.grid.all_cells().enumerate() {
+        dilation[cell] = noise(n as u64) as f32 - 0.5;
+    }
     state
 }

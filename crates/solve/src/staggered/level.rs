@@ -189,6 +189,26 @@ impl<const D: usize> Level<D> {
         }
     }
 
+    /// The weight of the sample of a cell along an axis, by memory index; zero if no face of it is free.
+    #[inline]
+    pub fn cell_weight(&self, axis: usize, index: usize) -> f32 {
+        let component = &self.components[axis];
+        let (face, side) = match component.is_free(index) {
+            true => (index, 1),
+            false => (index + self.shape.strides[axis], 0),
+        };
+        match component.blocks[self.shape.block(face)] {
+            NONE => 0.0,
+            INTERIOR => {
+                2.0 * self
+                    .graded
+                    .as_ref()
+                    .map_or(self.stiffness, |all| all[index])
+            }
+            place => component.rows[(place - ROWS) as usize].cell[side][face % BLOCK],
+        }
+    }
+
     fn inside(&self) -> Inside<'_, D> {
         Inside::new(&self.shape, self.stiffness, self.graded.as_deref())
     }

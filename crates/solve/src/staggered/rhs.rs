@@ -46,23 +46,24 @@ impl<const D: usize> Rhs<D> {
     }
 
     /// Sets the guess `x` and the right-hand side at all free faces of a level, of which
-    /// `of(axis, lattice point, mass)` tells both; the largest right-hand side away from held faces, and
-    /// beside them. Once doubles were needed it is doubles.
+    /// `of(axis, lattice point, mass)` tells both, the right-hand side in two parts. Once doubles were
+    /// needed it is doubles.
     pub fn load(
         &mut self,
         level: &Level<D>,
         x: &mut Vector<f64, D>,
-        of: impl Fn(usize, [i32; D], f32) -> [f64; 2] + Sync,
-    ) -> [f64; 2] {
+        of: impl Fn(usize, [i32; D], f32) -> Loaded + Sync,
+    ) -> Largest {
         if let Rhs::Single(values) = self {
             let is_exact = AtomicBool::new(true);
             let largest = load(level, x, values, |axis, at, mass| {
-                let [guess, value] = of(axis, at, mass);
+                let loaded = of(axis, at, mass);
+                let value = loaded.rhs();
                 let single = value as f32;
                 if f64::from(single) != value {
                     is_exact.store(false, Relaxed);
                 }
-                (guess, single)
+                (loaded, single)
             });
             if is_exact.into_inner() {
                 return largest;
@@ -74,7 +75,10 @@ impl<const D: usize> Rhs<D> {
         let Rhs::Double(values) = self else {
             unreachable!("singles that are not exact have become doubles")
         };
-        load(level, x, values, |axis, at, mass| of(axis, at, mass).into())
+        load(level, x, values, |axis, at, mass| {
+            let loaded = of(axis, at, mass);
+            (loaded, loaded.rhs())
+        })
     }
 
     /// The value at a memory index.
@@ -123,27 +127,75 @@ pub enum Address<const D: usize> {
     Double([*const f64; D]),
 }
 
-/// Sets the guess and the right-hand side; the largest of that away from held faces, and beside them.
-fn load<T: Copy + Into<f64> + Send, const D: usize>(
+/// What a face is given.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Loaded {
+    /// The value to begin with.
+    pub guess: f64,
+    /// The right-hand side: mass times velocity,
+    pub momentum: f64,
+    /// and what pushes it besides.
+    pub push: f64,
+}
+
+impl Loaded {
+    fn rhs(self) -> f64 {
+        self.momentum + self.push
+    }
+}
+
+/// The largest that was loaded.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Largest {
+    /// Of right-hand sides away from held faces.
+    pub away: f64,
+    /// Of those beside held faces.
+    pub beside: f64,
+    /// Of momenta.
+    pub momentum: f64,
+}
+
+impl Largest {
+    fn of(loaded: Loaded, is_beside: bool) -> Self {
+        let rhs = loaded.rhs().abs();
+        let (away, beside) = if is_beside { (0.0, rhs) } else { (rhs, 0.0) };
+        Largest {
+            away,
+            beside,
+            momentum: loaded.momentum.abs(),
+        }
+    }
+
+    /// The larger of each, or what is not a number.
+    fn or(self, other: Self) -> Self {
+        Largest {
+            away: vector::max_or_nan(other.away, self.away),
+            beside: vector::max_or_nan(other.beside, self.beside),
+            momentum: vector::max_or_nan(other.momentum, self.momentum),
+        }
+    }
+}
+
+/// Sets the guess and the right-hand side.
+fn load<T: Copy + Send, const D: usize>(
     level: &Level<D>,
     x: &mut Vector<f64, D>,
     b: &mut Vector<T, D>,
-    of: impl Fn(usize, [i32; D], f32) -> (f64, T) + Sync,
-) -> [f64; 2] {
+    of: impl Fn(usize, [i32; D], f32) -> (Loaded, T) + Sync,
+) -> Largest {
     let x = x.each_mut().map(|v| Shared(v.as_mut_ptr()));
     let b = b.each_mut().map(|v| Shared(v.as_mut_ptr()));
     let of_plane = |k: usize| {
-        let (axis, mut largest) = (k % D, [0.0; 2]);
+        let (axis, mut largest) = (k % D, Largest::default());
         let component = &level.components[axis];
-        let mut set = |at: [i32; D], index: usize, mass: f32, beside: u8| {
-            let (guess, value) = of(axis, at, mass);
+        let mut set = |at: [i32; D], index: usize, mass: f32, is_beside: bool| {
+            let (loaded, value) = of(axis, at, mass);
             // SAFETY: free faces are in memory, and a plane is written by one call.
             unsafe {
-                *x[axis].get().add(index) = guess;
+                *x[axis].get().add(index) = loaded.guess;
                 *b[axis].get().add(index) = value;
             }
-            let largest = &mut largest[beside as usize];
-            *largest = vector::max_or_nan(value.into().abs(), *largest);
+            largest = largest.or(Largest::of(loaded, is_beside));
         };
         for segment in component.in_plane(k / D) {
             let first = level.shape.point(segment.index as usize);
@@ -151,13 +203,15 @@ fn load<T: Copy + Into<f64> + Send, const D: usize>(
                 let at = moved(first, 0, (k * BLOCK) as i32);
                 let face = |lane: usize| (moved(at, 0, lane as i32), index + lane);
                 let Some(packed) = component.packed(index / BLOCK) else {
-                    (0..BLOCK).map(face).for_each(|(at, i)| set(at, i, 1.0, 0));
+                    (0..BLOCK)
+                        .map(face)
+                        .for_each(|(at, i)| set(at, i, 1.0, false));
                     continue;
                 };
                 let beside = component.beside_held(index);
                 for lane in (0..BLOCK).filter(|&lane| packed.is_free(lane)) {
                     let (at, i) = face(lane);
-                    set(at, i, packed.mass[lane], beside >> lane & 1);
+                    set(at, i, packed.mass[lane], beside >> lane & 1 == 1);
                 }
             }
         }
@@ -165,12 +219,7 @@ fn load<T: Copy + Into<f64> + Send, const D: usize>(
     };
     let planes = (0..level.shape.planes() * D).into_par_iter();
     let largest = planes.with_min_len(8).map(of_plane);
-    largest.reduce(|| [0.0; 2], larger)
-}
-
-/// The larger of each, or what is not a number.
-pub fn larger(one: [f64; 2], other: [f64; 2]) -> [f64; 2] {
-    std::array::from_fn(|k| vector::max_or_nan(other[k], one[k]))
+    largest.reduce(Largest::default, Largest::or)
 }
 
 /// Sets `value(axis, lattice point, memory index, mass)` at all free faces.

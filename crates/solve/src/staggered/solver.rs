@@ -12,8 +12,8 @@ use super::ground::{Extent, Sampled};
 use super::level::Level;
 use super::method::{ViscousMethod, ViscousOptions};
 use super::mgpcg::{Mgpcg, Task};
-use super::rhs::{Rhs, fill};
-use super::shape::Shape;
+use super::rhs::{Loaded, Rhs, fill};
+use super::shape::{Shape, moved};
 use super::walls::Walls;
 use crate::csr::Csr;
 use crate::outcome::{Outcome, SolveError, Tolerance};
@@ -155,25 +155,41 @@ impl<const D: usize> ViscousSolver<D> {
         free: impl Fn(usize, [i32; D]) -> f64 + Sync,
         held: impl Fn(usize, [i32; D]) -> f64 + Sync,
     ) {
+        self.load_under_pressure(free, held, |_| 0.0);
+    }
+
+    /// The same with a pressure in cells: to the right-hand side of each face it adds that of the cell
+    /// on its low side less that of the one on its high side.
+    pub fn load_under_pressure(
+        &mut self,
+        free: impl Fn(usize, [i32; D]) -> f64 + Sync,
+        held: impl Fn(usize, [i32; D]) -> f64 + Sync,
+        pressure: impl Fn([i32; D]) -> f64 + Sync,
+    ) {
         let Some(level) = self.hierarchy.as_ref().map(|h| &h.floors[0].level) else {
             return;
         };
         let offset = self.offset;
         let face = |at: [i32; D]| std::array::from_fn(|a| at[a] + offset[a]);
-        let [away, beside] = self.b.load(level, &mut self.x, |axis, at, mass| {
-            let u = free(axis, face(at));
-            [u, f64::from(mass) * u]
+        let largest = self.b.load(level, &mut self.x, |axis, at, mass| {
+            let cell = face(at);
+            let guess = free(axis, cell);
+            Loaded {
+                guess,
+                momentum: f64::from(mass) * guess,
+                push: pressure(moved(cell, axis, -1)) - pressure(cell),
+            }
         });
         self.walls.find(level);
         let fastest = self.walls.set(&mut self.x, |axis, index| {
             held(axis, face(level.shape.point(index)))
         });
-        let momentum = vector::max_or_nan(away, beside);
-        self.size = vector::max_or_nan(momentum, fastest);
-        self.norm = match fastest {
-            0.0 => momentum,
-            _ => vector::max_or_nan(away, self.largest_beside_held(level)),
+        self.size = vector::max_or_nan(largest.momentum, fastest);
+        let beside = match fastest {
+            0.0 => largest.beside,
+            _ => self.largest_beside_held(level),
         };
+        self.norm = vector::max_or_nan(largest.away, beside);
     }
 
     /// Sets the right-hand side itself at free faces, with everything at rest: a guess of zero and
@@ -183,11 +199,12 @@ impl<const D: usize> ViscousSolver<D> {
             return;
         };
         let offset = self.offset;
-        let [away, beside] = self.b.load(level, &mut self.x, |axis, at, _| {
-            [0.0, rhs(axis, std::array::from_fn(|a| at[a] + offset[a]))]
+        let largest = self.b.load(level, &mut self.x, |axis, at, _| Loaded {
+            momentum: rhs(axis, std::array::from_fn(|a| at[a] + offset[a])),
+            ..Loaded::default()
         });
         self.walls.forget(&mut self.x);
-        self.norm = vector::max_or_nan(away, beside);
+        self.norm = largest.momentum;
         self.size = self.norm;
     }
 
@@ -244,6 +261,24 @@ impl<const D: usize> ViscousSolver<D> {
             first: self.offset[0],
             count: level.shape.cells[0] + 1,
         }
+    }
+
+    /// What the samples of a cell have in common, if all of them have weight.
+    pub fn cell(&self, cell: [i32; D]) -> Option<CellSamples> {
+        let level = self.level()?;
+        let at = std::array::from_fn(|a| cell[a] - self.offset[a]);
+        let is_inside = (0..D).all(|a| at[a] >= 0 && at[a] < level.shape.cells[a] as i32);
+        let index = is_inside.then(|| level.shape.index(at))?;
+        let (mut least, mut dilation) = (f32::INFINITY, 0.0);
+        for axis in 0..D {
+            least = least.min(level.cell_weight(axis, index));
+            let x = &self.x[axis];
+            dilation += x[index + level.shape.strides[axis]] - x[index];
+        }
+        (least > 0.0).then(|| CellSamples {
+            weight: f64::from(least),
+            dilation,
+        })
     }
 
     /// The face at a memory index, as [`Numbers`] has it.
@@ -317,6 +352,15 @@ impl<const D: usize> ViscousSolver<D> {
         }
         Ok(outcome)
     }
+}
+
+/// The samples of a cell, one along each axis.
+#[derive(Clone, Copy, Debug)]
+pub struct CellSamples {
+    /// The least of their weights, which far from walls are all `2 κ V_c`.
+    pub weight: f64,
+    /// The sum of their differences `δ_a u_a`.
+    pub dilation: f64,
 }
 
 /// A row of faces of a solver.

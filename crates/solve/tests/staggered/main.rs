@@ -4,6 +4,7 @@
 //! prints every figure beside its target.
 
 mod common;
+mod dilation;
 mod extremes;
 mod flows;
 mod guess;
