@@ -12,6 +12,7 @@ mod gravity_current;
 mod hydrostatics;
 mod jet_buckling;
 mod letting_go;
+mod levelling;
 mod methods;
 mod moving_solids;
 mod operators;
