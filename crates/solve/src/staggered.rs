@@ -30,6 +30,7 @@ mod method;
 mod mgpcg;
 mod patches;
 mod peel;
+mod pieces;
 mod rhs;
 mod row;
 mod samples;

@@ -1,9 +1,8 @@
 //! The rows of one component, sorted into stretches that a kernel can run along.
 
-use std::mem::MaybeUninit;
-
 use rayon::prelude::*;
 
+use super::pieces::in_pieces;
 use super::row::Row;
 use super::samples::{Samples, Weight, pair_of};
 use super::shape::{Shape, moved, others};
@@ -182,25 +181,12 @@ impl Component {
     }
 }
 
-/// What all planes have of something, one after the other. Copied in parallel, and not least the
-/// pages of new memory are met so.
+/// What all planes have of something, one after the other.
 fn joined<T: Copy + Send + Sync>(planes: &[Plane], part: fn(&Plane) -> &[T]) -> Vec<T> {
-    let total = planes.iter().map(|plane| part(plane).len()).sum();
-    let mut all = Vec::with_capacity(total);
-    let mut rest: &mut [MaybeUninit<T>] = &mut all.spare_capacity_mut()[..total];
-    let mut pieces = Vec::with_capacity(planes.len());
-    for plane in planes {
-        let (piece, after) = rest.split_at_mut(part(plane).len());
-        pieces.push(piece);
-        rest = after;
-    }
-    let copies = pieces.into_par_iter().zip(planes).with_min_len(4);
-    copies.for_each(|(piece, plane)| {
-        piece.write_copy_of_slice(part(plane));
-    });
-    // SAFETY: the pieces make up the whole, and each was written.
-    unsafe { all.set_len(total) };
-    all
+    let lengths: Vec<usize> = planes.iter().map(|plane| part(plane).len()).collect();
+    in_pieces(&lengths, |k, piece| {
+        piece.extend_from_slice(part(&planes[k]))
+    })
 }
 
 /// What one plane of one component is made of.

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::around::Around;
 use super::ground::Ground;
+use super::pieces::in_pieces;
 use super::shape::moved;
 
 /// The weight of a sample and which of its faces are free.
@@ -72,9 +73,11 @@ pub struct Samples<const D: usize> {
     extent: [usize; D],
     /// Words per row.
     words: usize,
-    /// Which places there are, and how many of their plane come before.
+    /// Words per plane.
+    in_plane: usize,
+    /// Which places there are, and how many come before.
     index: Vec<Word>,
-    planes: Vec<Vec<Place>>,
+    places: Vec<Place>,
 }
 
 /// Sixty-four places of a row.
@@ -94,74 +97,78 @@ impl<const D: usize> Samples<D> {
     ) -> Self {
         let extent = cells.map(|n| n + 1);
         let words = extent[0].div_ceil(64);
-        let rows: usize = extent[1..D - 1].iter().product();
-        let mut index = vec![Word::default(); words * rows * extent[D - 1]];
-        let fill_plane = |(z, index): (usize, &mut [Word])| {
-            let mut places = Vec::new();
-            for (k, word) in index.iter_mut().enumerate() {
-                let mut at = [0; D];
-                if D == 3 {
-                    at[1] = (k / words) as i32;
-                }
-                at[D - 1] = z as i32;
-                let w = k % words;
-                let mut rest = wanted(at, w);
-                *word = Word {
-                    wanted: rest,
-                    before: places.len() as u32,
-                };
-                while rest != 0 {
-                    at[0] = (64 * w) as i32 + rest.trailing_zeros() as i32;
-                    places.push(place(at));
-                    rest &= rest - 1;
-                }
-            }
-            places
-        };
-        let planes = index.par_chunks_mut(words * rows).enumerate();
-        let planes = planes.map(fill_plane).collect();
-        Samples {
+        let in_plane = words * extent[1..D - 1].iter().product::<usize>();
+        let mut samples = Samples {
             extent,
             words,
-            index,
-            planes,
+            in_plane,
+            index: vec![Word::default(); in_plane * extent[D - 1]],
+            places: Vec::new(),
+        };
+        let counts = samples.mark(wanted);
+        samples.places = in_pieces(&counts, |z, piece| {
+            samples.each_word(z, |first, word| {
+                each_bit(word.wanted, |k| piece.push(place(moved(first, 0, k))))
+            });
+        });
+        samples
+    }
+
+    /// Notes which places are wanted; how many there are in each plane.
+    fn mark(&mut self, wanted: impl Fn([i32; D], usize) -> u64 + Sync) -> Vec<usize> {
+        let (words, in_plane) = (self.words, self.in_plane);
+        let mark_plane = |(z, index): (usize, &mut [Word])| {
+            let mut count = 0;
+            for (k, word) in index.iter_mut().enumerate() {
+                let wanted = wanted(row_of_word(words, z, k), k % words);
+                *word = Word {
+                    wanted,
+                    before: count,
+                };
+                count += wanted.count_ones();
+            }
+            count
+        };
+        let planes = self.index.par_chunks_mut(in_plane);
+        let counts: Vec<u32> = planes.enumerate().map(mark_plane).collect();
+        let mut before = 0;
+        for (index, count) in self.index.chunks_mut(in_plane).zip(&counts) {
+            index.iter_mut().for_each(|word| word.before += before);
+            before += count;
         }
+        counts.into_iter().map(|count| count as usize).collect()
     }
 
     /// Planes of places.
     pub fn planes(&self) -> usize {
-        self.planes.len()
+        self.extent[D - 1]
+    }
+
+    /// Visits the words of a plane, with the place of their first bit.
+    fn each_word(&self, z: usize, mut visit: impl FnMut([i32; D], Word)) {
+        let words = &self.index[z * self.in_plane..][..self.in_plane];
+        for (k, &word) in words.iter().enumerate() {
+            let row = row_of_word(self.words, z, k);
+            visit(moved(row, 0, (64 * (k % self.words)) as i32), word);
+        }
     }
 
     /// Visits the places of a plane that have samples.
     pub fn each(&self, z: usize, mut visit: impl FnMut([i32; D], &Place)) {
-        let in_plane = self.index.len() / self.planes.len().max(1);
-        let mut places = self.planes[z].iter();
-        for (k, word) in self.index[z * in_plane..][..in_plane].iter().enumerate() {
-            let mut at = self.word_start(z, k);
-            let (first, mut rest) = (at[0], word.wanted);
-            while rest != 0 {
-                at[0] = first + rest.trailing_zeros() as i32;
-                places.next().into_iter().for_each(|place| visit(at, place));
-                rest &= rest - 1;
-            }
-        }
+        self.each_word(z, |first, word| {
+            let mut places = self.places[word.before as usize..].iter();
+            each_bit(word.wanted, |k| {
+                let place = places.next();
+                place
+                    .into_iter()
+                    .for_each(|place| visit(moved(first, 0, k), place));
+            });
+        });
     }
 
-    /// The first place of a word of a plane.
-    fn word_start(&self, z: usize, k: usize) -> [i32; D] {
-        let mut at = [0; D];
-        if D == 3 {
-            at[1] = (k / self.words) as i32;
-        }
-        at[D - 1] = z as i32;
-        at[0] = (64 * (k % self.words)) as i32;
-        at
-    }
-
-    /// Where the samples of a place are: its plane, and the number among those of it.
+    /// The number of a place among those that there are.
     #[inline]
-    fn find(&self, at: [i32; D]) -> Option<(usize, usize)> {
+    fn find(&self, at: [i32; D]) -> Option<usize> {
         let mut row = 0;
         for a in (1..D).rev() {
             if at[a] < 0 || at[a] as usize >= self.extent[a] {
@@ -175,20 +182,19 @@ impl<const D: usize> Samples<D> {
         let word = self.index[row * self.words + x / 64];
         let bit = 1u64 << (x % 64);
         let number = word.before + (word.wanted & (bit - 1)).count_ones();
-        (word.wanted & bit != 0).then_some((at[D - 1] as usize, number as usize))
+        (word.wanted & bit != 0).then_some(number as usize)
     }
 
     /// The samples of a place; none where they were not wanted.
     #[inline]
     pub fn at(&self, at: [i32; D]) -> Option<&Place> {
-        let (plane, number) = self.find(at)?;
-        self.planes[plane].get(number)
+        self.places.get(self.find(at)?)
     }
 
     /// The same, to change them.
     pub fn at_mut(&mut self, at: [i32; D]) -> Option<&mut Place> {
-        let (plane, number) = self.find(at)?;
-        self.planes[plane].get_mut(number)
+        let number = self.find(at)?;
+        self.places.get_mut(number)
     }
 
     /// The samples of the eight places from `at` on along a row.
@@ -213,8 +219,27 @@ impl<const D: usize> Samples<D> {
         let number = word.before + below.count_ones();
         Run {
             wanted: ((both >> (x % 64)) as u64) << outside & 0xff,
-            places: &self.planes[at[D - 1] as usize][number as usize..],
+            places: &self.places[number as usize..],
         }
+    }
+}
+
+/// The first place of the row of a word of a plane.
+fn row_of_word<const D: usize>(words: usize, z: usize, k: usize) -> [i32; D] {
+    let mut at = [0; D];
+    if D == 3 {
+        at[1] = (k / words) as i32;
+    }
+    at[D - 1] = z as i32;
+    at
+}
+
+/// Visits the bits of a word that are set.
+#[inline]
+fn each_bit(mut word: u64, mut visit: impl FnMut(i32)) {
+    while word != 0 {
+        visit(word.trailing_zeros() as i32);
+        word &= word - 1;
     }
 }
 
