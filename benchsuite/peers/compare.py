@@ -25,7 +25,7 @@ from systems import System, half_ball
 HERE = os.path.dirname(os.path.abspath(__file__))
 THREADS = [2, 1]
 # Unknowns up to which a solve is short enough to be run three times.
-SHORT = 1_000_000
+SHORT = 4_000_000
 # How far solutions that meet the tolerance may differ, relative to the largest entry.
 AGREEMENT = 1e-4
 # What each program is asked for, by problem.
