@@ -50,6 +50,7 @@ impl<const D: usize> Simulation<D> {
         let solids = Solids::new(&setup);
         let mut simulation = Self::assemble(setup, solids, state);
         simulation.sort_particles();
+        simulation.measure_motion();
         simulation
     }
 
@@ -187,7 +188,10 @@ impl<const D: usize> Simulation<D> {
             &mut state.particles.position,
             dt,
         );
-        work.carry_dilation(setup, solids, state, dt);
+        if setup.is_viscous() {
+            observer.enter(Stage::Viscosity);
+            work.carry_dilation(setup, solids, state, dt);
+        }
         state.time += dt;
         state.step += 1;
 
@@ -225,7 +229,13 @@ impl<const D: usize> Simulation<D> {
         if emitted > 0 || reseeded {
             self.sort_particles();
         }
+        // Sources move the particles in them, new ones or not.
+        self.measure_motion();
         (emitted, removed)
+    }
+
+    fn measure_motion(&mut self) {
+        self.work.motion = diagnostics::motion(&self.state.particles);
     }
 
     /// Sorts particles by cell and finds all that follows from where they are.
@@ -244,7 +254,6 @@ impl<const D: usize> Simulation<D> {
         work.forget(grid, &stale);
         work.occupancy
             .update(grid, &stale, &work.runs, &work.bins, &state.particles);
-        work.motion = diagnostics::motion(&state.particles);
     }
 
     fn report(

@@ -23,8 +23,9 @@ pub struct State<const D: usize> {
     /// 1 at wall cells that had let go of their wall in the last step: the other half of the
     /// next solve's start.
     pub separated: CellField<u8, D>,
-    /// The dilation times `Δx` that viscosity takes for none in the next step, m/s; only if some
-    /// liquid is viscous. With it comes the part of pressure that answers viscosity.
+    /// The sum of velocity differences across each cell at which viscosity takes it for unstrained in
+    /// the next step, m/s; only if some liquid is viscous. With it comes the part of pressure that
+    /// answers viscosity.
     pub dilation: Option<CellField<f32, D>>,
 }
 

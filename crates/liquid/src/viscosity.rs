@@ -218,7 +218,7 @@ fn stiffness<'a, const D: usize>(
     }
 }
 
-/// Gives a solver the velocities, those of walls at faces that are held, and the pressure of the
+/// Gives a solver the velocities, those of walls at faces that are held, and the push of the
 /// [dilation].
 fn load<const D: usize>(
     solver: &mut ViscousSolver<D>,
@@ -229,7 +229,7 @@ fn load<const D: usize>(
     let layout = *body.domain.grid.layout();
     let of = |field: &FaceField<f64, D>, axis: usize, face| field.slice(axis)[layout.index(face)];
     let walls = body.domain.solids.velocity();
-    let pressure = dilation.pressure(body, solver).as_slice();
+    dilation.begin(body, solver);
     solver.load_under_pressure(
         |axis, face| of(u, axis, face),
         |axis, face| {
@@ -242,7 +242,7 @@ fn load<const D: usize>(
             let field = if body.is_walled(axis, face) { walls } else { u };
             of(field, axis, face)
         },
-        |cell| f64::from(pressure[layout.index(cell)]),
+        |cell| dilation.push(layout.index(cell)),
     );
 }
 

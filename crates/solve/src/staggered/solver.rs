@@ -158,8 +158,8 @@ impl<const D: usize> ViscousSolver<D> {
         self.load_under_pressure(free, held, |_| 0.0);
     }
 
-    /// The same with a pressure in cells: to the right-hand side of each face it adds that of the cell
-    /// on its low side less that of the one on its high side.
+    /// The same with a pressure in cells, in units of mass times velocity: to the right-hand side of each
+    /// face it adds that of the cell on its low side less that of the one on its high side.
     pub fn load_under_pressure(
         &mut self,
         free: impl Fn(usize, [i32; D]) -> f64 + Sync,
@@ -172,24 +172,29 @@ impl<const D: usize> ViscousSolver<D> {
         let offset = self.offset;
         let face = |at: [i32; D]| std::array::from_fn(|a| at[a] + offset[a]);
         let largest = self.b.load(level, &mut self.x, |axis, at, mass| {
-            let cell = face(at);
-            let guess = free(axis, cell);
+            let face = face(at);
+            let guess = free(axis, face);
             Loaded {
                 guess,
                 momentum: f64::from(mass) * guess,
-                push: pressure(moved(cell, axis, -1)) - pressure(cell),
+                // The cell on its high side has its name.
+                push: pressure(moved(face, axis, -1)) - pressure(face),
             }
         });
         self.walls.find(level);
         let fastest = self.walls.set(&mut self.x, |axis, index| {
             held(axis, face(level.shape.point(index)))
         });
-        self.size = vector::max_or_nan(largest.momentum, fastest);
         let beside = match fastest {
             0.0 => largest.beside,
             _ => self.largest_beside_held(level),
         };
         self.norm = vector::max_or_nan(largest.away, beside);
+        // What is at rest until a pressure moves it has no size of its own.
+        self.size = match vector::max_or_nan(largest.momentum, fastest) {
+            0.0 => self.norm,
+            size => size,
+        };
     }
 
     /// Sets the right-hand side itself at free faces, with everything at rest: a guess of zero and
