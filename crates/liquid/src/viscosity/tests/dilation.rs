@@ -4,6 +4,7 @@ use plash_grid::{Cell, CellField, FaceField};
 
 use super::{Sample, ball};
 use crate::setup::ViscosityConfig;
+use crate::shape::Shape;
 use crate::viscosity::{Diffusion, Material, Thickness};
 
 impl<const D: usize> Sample<D> {
@@ -69,6 +70,36 @@ fn a_ball_that_is_stretched_gets_thinner_2d() {
 #[test]
 fn a_ball_that_is_stretched_gets_thinner_3d() {
     a_ball_that_is_stretched_gets_thinner::<3>(12);
+}
+
+/// How much a ball around an obstacle dilates when it is pulled apart along all axes, at first and after
+/// fifteen corrections.
+fn around_an_obstacle<const D: usize>(n: usize) -> (f64, f64) {
+    let obstacle = Shape::Sphere {
+        center: [0.45; D],
+        radius: 0.12,
+    };
+    let mut sample = Sample::<D>::new(n, Some(obstacle), |x| ball(x, 0.4));
+    let stretch = sample.at_faces(|x| std::array::from_fn(|a| (x[a] - 0.5) * (2.0 - a as f64)));
+    let mut diffusion = sample.diffusion();
+    let first = sample.again(&mut diffusion, &mut stretch.clone());
+    let mut last = first;
+    for _ in 0..15 {
+        last = sample.again(&mut diffusion, &mut stretch.clone());
+    }
+    (first, last)
+}
+
+#[test]
+fn dilation_dies_out_around_an_obstacle_2d() {
+    let (first, last) = around_an_obstacle::<2>(24);
+    assert!(first > 0.0 && last < 0.2 * first, "{last} of {first}");
+}
+
+#[test]
+fn dilation_dies_out_around_an_obstacle_3d() {
+    let (first, last) = around_an_obstacle::<3>(12);
+    assert!(first > 0.0 && last < 0.2 * first, "{last} of {first}");
 }
 
 #[test]
